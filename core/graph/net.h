@@ -1,0 +1,84 @@
+/* A net: a model at one set of dims, every shape and attribute concrete, composites written out.  Passes rewrite it. */
+#ifndef POLYHEAD_GRAPH_NET_H
+#define POLYHEAD_GRAPH_NET_H
+
+#include "graph/model.h"
+
+typedef struct ph_net_value {
+  const char *path;
+  ph_tensor_kind kind; /* INPUT, CONSTANT or INNER */
+  ph_type type;
+  uint32_t input;         /* INPUT: the model's input, PH_NONE for a scalar over a varying dim */
+  ph_tensor *tensor;      /* CONSTANT, and a varying scalar's value at these dims; borrowed from the net */
+  const char *const *dim_names; /* per axis the dim that names it plainly, or NULL; for labels and warnings */
+  bool kept;              /* somebody wants it: an output, -o, --tensor */
+} ph_net_value;
+
+struct ph_net_node {
+  const ph_op *op;
+  const char *path;
+  ph_place place;
+  uint32_t *inputs; /* net values by role, PH_NONE where absent */
+  uint32_t input_count;
+  uint32_t *outputs;
+  uint32_t output_count;
+  ph_net_attr *attrs; /* op->attr_count of them */
+  const char *const *members; /* a fused node: the paths of its steps, NULL-terminated; else NULL */
+};
+
+struct ph_net {
+  ph_arena arena;
+  const ph_model *model; /* outlives the net */
+  ph_net_value *values;
+  ph_net_node **nodes; /* in execution order */
+  uint32_t value_count, value_capacity, node_count, node_capacity;
+  ph_tensor **owned; /* constants that the net keeps alive */
+  uint32_t owned_count, owned_capacity;
+  struct ph_notes *notes; /* where warnings go; may be NULL */
+};
+
+/* Warnings that somebody collects; texts are whole sentences with their place. */
+typedef struct ph_notes {
+  void (*warn)(void *user, const char *text);
+  void *user;
+} ph_notes;
+
+void ph_net_destroy(ph_net *net); /* NULL is fine */
+
+uint32_t ph_net_value_find(const ph_net *net, const char *path); /* PH_NONE if there is none */
+
+/* A new value of kind CONSTANT; the net retains the tensor. */
+PH_NODISCARD ph_status ph_net_add_constant(ph_net *net, const char *path, ph_tensor *tensor, uint32_t *out,
+                                           ph_error *error);
+/* A rank-0 constant of the type of value `like`. */
+PH_NODISCARD ph_status ph_net_add_scalar(ph_net *net, double value, ph_dtype dtype, uint32_t *out, ph_error *error);
+
+/* An attribute for ph_net_add_node(): {"axis", {.kind = PH_ATTR_I64, .as.i64 = 1}}. */
+typedef struct ph_net_attr_value {
+  const char *name;
+  ph_attr value;
+  bool varies;
+} ph_net_attr_value;
+
+/* Adds a node and its output values, after checking roles, types, attributes and shapes; attributes not given get their
+ * defaults.  Inputs are in role order, PH_NONE where absent.  Outputs are named `path` (the first) and `path.<output>`; or, for split, from `output_names`.  The
+ * first output's index is in *out, the others follow.  A composite is expanded on the spot.  PH_INVALID with "node 'path': ..." . */
+PH_NODISCARD ph_status ph_net_add_node(ph_net *net, const ph_op *op, const char *path, ph_place place,
+                                       const uint32_t *inputs, uint32_t input_count, const ph_net_attr_value *attrs,
+                                       uint32_t attr_count, const char *const *output_names, uint32_t *out,
+                                       ph_error *error);
+
+/* The node as the ABI's helpers like it: attribute by name, NULL where it has no value. */
+const ph_net_attr *ph_net_node_attr(const ph_net_node *node, const char *name);
+
+/* ---- bind.c: model -> net ---- */
+
+/* The dims' values for a run: --dim first, then the shapes of the given tensors (by model input, NULL where not given),
+ * then the file's text.  `out` has model->dim_count entries.  A conflict names both sides. */
+PH_NODISCARD ph_status ph_bind_dims(const ph_model *model, const ph_tensor *const *given, ph_dim *out, ph_error *error);
+/* Evaluates everything.  `weights` are the tensors of model->weights, in order. */
+PH_NODISCARD ph_status ph_bind(const ph_model *model, const ph_dim *dims, ph_tensor *const *weights, ph_notes *notes,
+                               ph_net **out, ph_error *error);
+ph_scope ph_bind_scope(const ph_model *model, const ph_dim *dims, void *storage);
+
+#endif

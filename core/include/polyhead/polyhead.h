@@ -1,0 +1,213 @@
+/* polyhead/polyhead.h: the host API.  Loads a config, runs it on a device, says what it did.
+ *
+ * Functions that can fail return a ph_status and fill a caller-owned ph_error (NULL is fine).  The library never prints,
+ * exits or aborts; what it has to say goes to the log callback.  There is no global state: a ph_context owns plugins and
+ * devices, and sessions of one context may run in different threads; one session belongs to one thread at a time. */
+#ifndef POLYHEAD_POLYHEAD_H
+#define POLYHEAD_POLYHEAD_H
+
+#include <polyhead/backend.h>
+#include <polyhead/tensor.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+PH_API const char *ph_version(void); /* "0.1.0" */
+PH_API const char *ph_status_name(ph_status status); /* "invalid" */
+PH_API const char *ph_dtype_text(ph_dtype dtype);    /* "f32" */
+
+/* ---- context: plugins and devices ------------------------------------------------------------------------------ */
+
+typedef struct ph_context ph_context;
+
+typedef struct ph_context_options {
+  uint32_t struct_size;
+  const char *const *plugins; /* --plugin FILE: loaded first; a failure of one is fatal */
+  uint32_t plugin_count;
+  void (*log)(void *user, ph_log_level level, const char *text); /* may be NULL; any thread */
+  void *log_user;
+  ph_log_level log_level;
+} ph_context_options;
+
+/* Loads the plugins: those given, those in POLYHEAD_PLUGIN_PATH, those of the installation (beside the library; or, in a
+ * build tree, the build's own).  The reference backend is always there. */
+PH_API PH_NODISCARD ph_status ph_context_create(const ph_context_options *options, ph_context **out, ph_error *error);
+PH_API void ph_context_destroy(ph_context *context); /* after its sessions; NULL is fine */
+
+/* Every file that was looked at and every backend: loaded or why not. */
+typedef struct ph_plugin_info {
+  uint32_t struct_size;
+  const char *path; /* "(built in)" for the reference */
+  const char *name, *version, *vendor, *summary; /* NULL where not loaded */
+  uint32_t abi_version;
+  ph_status status; /* PH_OK: loaded */
+  const char *reason; /* NULL where loaded */
+} ph_plugin_info;
+PH_API uint32_t ph_context_plugin_count(const ph_context *context);
+PH_API const ph_plugin_info *ph_context_plugin(const ph_context *context, uint32_t index);
+/* The folders searched, in order, with what became of each ("3 files", "not there", "others may write to it"). */
+PH_API uint32_t ph_context_folder_count(const ph_context *context);
+PH_API const char *ph_context_folder(const ph_context *context, uint32_t index, const char **out_note);
+
+/* A device that can be named with -d. */
+typedef struct ph_device_entry {
+  const char *spec;    /* "pocl:0": what to write after -d */
+  const char *backend; /* "pocl" */
+  uint32_t index;      /* within its backend */
+  ph_device_info info;
+} ph_device_entry;
+/* All devices of all backends, best first within a backend.  A backend that failed to look is no error; it is in
+ * ph_context_backend_problem().  Entries live as long as the context. */
+PH_API uint32_t ph_context_device_count(ph_context *context);
+PH_API const ph_device_entry *ph_context_device(ph_context *context, uint32_t index);
+PH_API uint32_t ph_context_problem_count(ph_context *context);
+PH_API const char *ph_context_problem(ph_context *context, uint32_t index); /* "opencl: no OpenCL platform ..." */
+
+/* ---- model: a config file --------------------------------------------------------------------------------------- */
+
+typedef struct ph_model ph_model;
+
+typedef struct ph_model_options {
+  uint32_t struct_size;
+  const char *const *weight_files; /* --weights: replaces the file's own list */
+  uint32_t weight_file_count;
+  const char *const *dims; /* --dim: "seq=128" */
+  uint32_t dim_count;
+  bool random; /* --random: weights that no file has are made up */
+  void (*warn)(void *user, const char *text); /* one whole sentence with its place; may be NULL */
+  void *warn_user;
+} ph_model_options;
+
+/* PH_INVALID with "file:line:column: error: ..." for anything wrong in the file; PH_IO where it cannot be read. */
+PH_API PH_NODISCARD ph_status ph_model_load(const char *path, const ph_model_options *options, ph_model **out,
+                                            ph_error *error);
+PH_API void ph_model_destroy(ph_model *model); /* after its sessions; NULL is fine */
+PH_API const char *ph_model_name(const ph_model *model);
+PH_API uint32_t ph_model_input_count(const ph_model *model);
+PH_API const char *ph_model_input_name(const ph_model *model, uint32_t index);
+
+/* ---- session: a model on a device --------------------------------------------------------------------------------- */
+
+typedef struct ph_session ph_session;
+
+typedef enum ph_fallback { PH_FALLBACK_NONE, PH_FALLBACK_REFERENCE } ph_fallback;
+
+typedef struct ph_session_options {
+  uint32_t struct_size;
+  const char *device; /* as after -d; NULL or "auto": the first GPU, else PoCL, else the reference */
+  ph_fallback fallback;
+  const char *const *keep; /* paths beside the declared outputs whose values are wanted */
+  uint32_t keep_count;
+  bool times; /* measure each node where the device can */
+} ph_session_options;
+
+/* PH_UNAVAILABLE when there is no such device; the message lists those there are. */
+PH_API PH_NODISCARD ph_status ph_session_create(ph_context *context, ph_model *model, const ph_session_options *options,
+                                                ph_session **out, ph_error *error);
+PH_API void ph_session_destroy(ph_session *session); /* NULL is fine */
+/* The device that was chosen: its spec and what it is. */
+PH_API const ph_device_entry *ph_session_device(const ph_session *session);
+
+/* Gives an input (retained).  Checked against the declared type and rank now, against dims in run(). */
+PH_API PH_NODISCARD ph_status ph_session_set_input(ph_session *session, const char *name, ph_tensor *tensor,
+                                                   ph_error *error);
+
+/* Everything short of running: dims, shapes, weights, who runs what.  With `report_refused`, nodes that the device refuses
+ * are reported by ph_session_node() and do not fail the call; without, PH_UNSUPPORTED names the first one. */
+PH_API PH_NODISCARD ph_status ph_session_prepare(ph_session *session, bool report_refused, ph_error *error);
+/* Prepares where needed, checks ids, lengths and offsets, runs, and fetches the outputs.  A failure poisons the
+ * session: PH_INVALID until reset. */
+PH_API PH_NODISCARD ph_status ph_session_run(ph_session *session, ph_error *error);
+PH_API PH_NODISCARD ph_status ph_session_reset(ph_session *session, ph_error *error);
+
+/* After run(): the declared outputs in order, then the kept paths.  Owned by the session, valid until the next run. */
+typedef struct ph_output {
+  const char *alias, *path;
+  ph_tensor *tensor; /* NULL before the first run */
+  const char *const *const *labels; /* by axis; NULL where the axis has none */
+} ph_output;
+PH_API uint32_t ph_session_output_count(const ph_session *session);
+PH_API const ph_output *ph_session_output(const ph_session *session, uint32_t index);
+
+/* After prepare(): one record per node that will run, in order.  Owned by the session, valid until the next call. */
+typedef struct ph_node_report {
+  const char *path, *op;
+  const char *const *members; /* a fused node: its steps, NULL-terminated; else NULL */
+  const char *output_type;    /* "f32 [1, 8, 64, 64]" */
+  double flops;
+  uint64_t bytes;             /* read and written */
+  const char *device;         /* spec of the device that runs it; NULL where refused and there is no fallback */
+  const char *variant;        /* of the backend; NULL where refused */
+  const char *reason;         /* why the chosen device refused it, or NULL */
+  const char *note;           /* why a group was not fused, or NULL */
+  uint64_t start_ns, end_ns;  /* of the last run, where measured; else both 0 */
+} ph_node_report;
+PH_API uint32_t ph_session_node_count(const ph_session *session);
+PH_API const ph_node_report *ph_session_node(const ph_session *session, uint32_t index);
+
+typedef struct ph_memory_report {
+  uint64_t inputs, outputs, constants, arena, workspace; /* bytes */
+} ph_memory_report;
+PH_API ph_memory_report ph_session_memory(const ph_session *session);
+/* The dims as bound: name and value. */
+PH_API uint32_t ph_session_dim_count(const ph_session *session);
+PH_API const char *ph_session_dim(const ph_session *session, uint32_t index, int64_t *out_value);
+
+/* ---- compare: devices against the oracle -------------------------------------------------------------------------- */
+
+/* One node on one device: fed with the reference's inputs, judged by its own bound (NUMERICS 3). */
+typedef struct ph_compare_node {
+  const char *path, *op, *output; /* the output that is worst: "y", "lse" */
+  const char *variant;
+  bool pass;
+  int64_t compared, bad;
+  uint32_t rank;
+  int64_t index[PH_MAX_RANK]; /* of the worst element (the first bad one where there is one) */
+  double expected, got, bound, ratio;
+} ph_compare_node;
+
+typedef struct ph_compare_device {
+  const char *spec;
+  char name[128];
+  bool pass;
+  uint32_t node_count;
+  const ph_compare_node *nodes;
+  uint32_t first_failed; /* index in nodes; PH_NONE if all agree */
+  double end_to_end;     /* largest |output - reference's output| when run as a whole */
+} ph_compare_device;
+
+typedef struct ph_comparison ph_comparison;
+
+typedef struct ph_compare_options {
+  uint32_t struct_size;
+  const char *const *devices;
+  uint32_t device_count;
+  const char *const *input_names; /* -i */
+  ph_tensor *const *inputs;
+  uint32_t input_count;
+} ph_compare_options;
+
+/* PH_OK also when devices differ: ask ph_comparison_device().  Other statuses: it could not be compared. */
+PH_API PH_NODISCARD ph_status ph_compare(ph_context *context, ph_model *model, const ph_compare_options *options,
+                                         ph_comparison **out, ph_error *error);
+PH_API void ph_comparison_destroy(ph_comparison *comparison); /* NULL is fine */
+PH_API uint32_t ph_comparison_device_count(const ph_comparison *comparison);
+PH_API const ph_compare_device *ph_comparison_device(const ph_comparison *comparison, uint32_t index);
+
+/* ---- the op table, for people and editors ---------------------------------------------------------------------------- */
+
+PH_API uint32_t ph_op_table_count(void);
+PH_API const char *ph_op_table_name(uint32_t index);
+PH_API const char *ph_op_table_doc(uint32_t index); /* one line */
+/* The reference entry of one op as JSON text (an object), to be freed with free(); NULL when unknown or out of memory.
+ * Members: name, version, doc, source, roles, attributes, outputs, inner, composite. */
+PH_API char *ph_op_table_json(const char *name);
+/* The JSON Schema of the config language, to be freed with free(). */
+PH_API char *ph_schema_json(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
