@@ -24,6 +24,7 @@ install(FILES ${PROJECT_BINARY_DIR}/polyheadConfig.cmake ${PROJECT_BINARY_DIR}/p
         DESTINATION ${POLYHEAD_PACKAGE_FOLDER})
 
 file(RELATIVE_PATH polyhead_prefix_from_pc ${CMAKE_INSTALL_PREFIX}/${POLYHEAD_PC_FOLDER} ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" polyhead_prefix_from_pc ${polyhead_prefix_from_pc})
 configure_file(${PROJECT_SOURCE_DIR}/cmake/polyhead.pc.in ${PROJECT_BINARY_DIR}/polyhead.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/polyhead.pc DESTINATION ${POLYHEAD_PC_FOLDER})
 
