@@ -27,8 +27,7 @@ static bool is_caught(ph_context *context, ph_model *model, const char *path) {
   }
   const ph_compare_device *result = ph_comparison_device(comparison, 0);
   bool caught = !result->pass;
-  if (result->pass)
-    fprintf(stderr, "%s: compare sees no fault\n", path);
+  if (result->pass) fprintf(stderr, "%s: compare sees no fault\n", path);
   for (uint32_t i = 0; i < result->node_count; i++)
     if (result->nodes[i].pass == (strcmp(result->nodes[i].path, path) == 0)) {
       fprintf(stderr, "%s: compare %s %s\n", path, result->nodes[i].pass ? "passes" : "blames", result->nodes[i].path);
@@ -43,8 +42,7 @@ static bool is_caught(ph_context *context, ph_model *model, const char *path) {
 }
 
 int main(int argc, char **argv) {
-  if (argc < 3)
-    return 2;
+  if (argc < 3) return 2;
   const char *plugin = argv[1];
   ph_error error = {.struct_size = sizeof error};
   ph_context *context = NULL;
@@ -57,10 +55,8 @@ int main(int argc, char **argv) {
   if (ph_context_create(&options, &context, &error) == PH_OK &&
       ph_model_load(argv[2], &model_options, &model, &error) == PH_OK)
     count = prepare(context, model, &session, &error);
-  if (count < 0)
-    fprintf(stderr, "%s\n", error.message);
-  for (int i = 0; i < count; i++)
-    missed += !is_caught(context, model, ph_session_node(session, (uint32_t)i)->path);
+  if (count < 0) fprintf(stderr, "%s\n", error.message);
+  for (int i = 0; i < count; i++) missed += !is_caught(context, model, ph_session_node(session, (uint32_t)i)->path);
   printf("%d faults, %d not found\n", count, missed);
 
   ph_session_destroy(session);

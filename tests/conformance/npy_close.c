@@ -25,12 +25,10 @@ static float element(const ph_tensor *tensor, size_t index) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 4)
-    return 2;
+  if (argc != 4) return 2;
   ph_tensor *got = load(argv[1]), *expected = load(argv[2]);
   int result = 2;
-  if (!got || !expected || got->dtype != PH_F32 || expected->dtype != PH_F32)
-    goto done;
+  if (!got || !expected || got->dtype != PH_F32 || expected->dtype != PH_F32) goto done;
   if (got->rank != expected->rank || memcmp(got->dims, expected->dims, got->rank * sizeof got->dims[0]) != 0 ||
       got->count == 0) {
     fprintf(stderr, "%s and %s differ in shape, or are empty\n", argv[1], argv[2]);
@@ -44,8 +42,7 @@ int main(int argc, char **argv) {
       worst = difference;
       where = i;
     }
-    if (isnan(worst))
-      break;
+    if (isnan(worst)) break;
   }
   result = worst <= strtod(argv[3], NULL) ? 0 : 1;
   printf("%zu elements, largest difference %g, at element %zu: %.9g against %.9g\n", got->count, worst, where,

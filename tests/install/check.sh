@@ -49,7 +49,7 @@ done
 
 # The same program through pkg-config.
 export PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig
-# shellcheck disable=SC2046 # the words of pkg-config and of the flags are meant to be split
+# shellcheck disable=SC2046,SC2086 # the words of pkg-config and of the flags are meant to be split
 "$cc" -std=c17 -Wall -Wextra -Wpedantic -Werror $flags $(pkg-config --cflags polyhead) "$here/consumer/consumer.c" \
   -o "$work/consumer-by-pkg-config" $(pkg-config --libs polyhead) -Wl,-rpath,"$prefix/$libdir"
 "$work/consumer-by-pkg-config" "$config" || fail 'the consumer that pkg-config described does not run'

@@ -2,8 +2,7 @@
 #include <polyhead/polyhead.h>
 
 int main(int argc, char **argv) {
-  if (argc != 2)
-    return 2;
+  if (argc != 2) return 2;
   ph_error error = {.struct_size = sizeof error};
   ph_context *context = NULL;
   ph_model *model = NULL;
@@ -13,12 +12,9 @@ int main(int argc, char **argv) {
   const ph_session_options session_options = {.struct_size = sizeof session_options, .device = "reference"};
 
   ph_status status = ph_context_create(&options, &context, &error);
-  if (status == PH_OK)
-    status = ph_model_load(argv[1], &model_options, &model, &error);
-  if (status == PH_OK)
-    status = ph_session_create(context, model, &session_options, &session, &error);
-  if (status == PH_OK)
-    status = ph_session_run(session, &error);
+  if (status == PH_OK) status = ph_model_load(argv[1], &model_options, &model, &error);
+  if (status == PH_OK) status = ph_session_create(context, model, &session_options, &session, &error);
+  if (status == PH_OK) status = ph_session_run(session, &error);
   if (status == PH_OK) {
     const ph_print_options print = {.struct_size = sizeof print};
     ph_tensor_print(stdout, ph_session_output(session, ph_session_output_count(session) - 1)->tensor, &print);

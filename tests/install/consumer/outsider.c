@@ -21,7 +21,9 @@ static ph_status outsider_device_count(ph_backend_context *context, uint32_t *ou
 
 /* Without a device the host calls none of these. */
 #define NEVER(name, ...)                                                                                               \
-  static ph_status outsider_##name(__VA_ARGS__) { return PH_UNAVAILABLE; }
+  static ph_status outsider_##name(__VA_ARGS__) {                                                                      \
+    return PH_UNAVAILABLE;                                                                                             \
+  }
 #define NEVER_DESTROY(name, type)                                                                                      \
   static void outsider_##name(type *it) {}
 NEVER(device_info, ph_backend_context *context, uint32_t index, ph_device_info *out, ph_error *error)
