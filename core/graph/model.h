@@ -14,10 +14,11 @@ typedef struct ph_place {
   uint32_t line, column;
 } ph_place;
 
-/* Fails with "file:line:column: error: " before the message (or what the message of `error` already holds, for
- * ph_place_prefix). */
-#define ph_fail_at(error, place, format, ...)                                                                          \
-  ph_fail((error), PH_INVALID, "%s:%u:%u: error: " format, (place).file, (place).line, (place).column, ##__VA_ARGS__)
+/* ph_fail() with "file:line:column: error: " before the message. */
+#define ph_fail_at(error, place, ...) ph_place_fail((error), (place), __FILE__, __LINE__, __VA_ARGS__)
+PH_NODISCARD ph_status ph_place_fail(ph_error *error, ph_place place, const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* Puts the place before the message that `error` already holds, unless `status` is PH_OK; returns `status`. */
 ph_status ph_place_prefix(ph_error *error, ph_place place, ph_status status);
 
 /* SOURCE: where the elements of an input or a weight come from when nobody gives them. */
@@ -93,6 +94,12 @@ typedef struct ph_model_value {
   bool used;
 } ph_model_value;
 
+/* Another path of a value: "h" and "h.y" for "h.4.y", the last round of a repeat. */
+typedef struct ph_model_alias {
+  const char *path;
+  uint32_t value;
+} ph_model_alias;
+
 /* An attribute as it was written, typed by the op's row. */
 typedef struct ph_model_attr {
   uint32_t row; /* index in op->attrs */
@@ -141,9 +148,10 @@ struct ph_model {
   ph_model_node *nodes;
   ph_model_output *outputs;
   ph_model_labels *labels;
+  ph_model_alias *aliases;
   uint32_t dim_count, dim_capacity, input_count, input_capacity, weight_count, weight_capacity, scalar_count,
       scalar_capacity, value_count, value_capacity, node_count, node_capacity, output_count, output_capacity, label_count,
-      label_capacity;
+      label_capacity, alias_count, alias_capacity;
   const char *const *prefixes; /* of weights.prefix; at least one, "" if none is written */
   uint32_t prefix_count;
   const char *const *weight_files; /* --weights, else weights.file resolved against the folder */
@@ -152,7 +160,7 @@ struct ph_model {
   struct ph_weights *store; /* config/weights.c: opened files and the tensors made so far */
 };
 
-/* The value by path; PH_NONE if there is none.  Inner values of composites are not among them. */
+/* The value by path or alias; PH_NONE if there is none.  Inner values of composites are not among them. */
 uint32_t ph_model_value_find(const ph_model *model, const char *path);
 
 #endif
