@@ -87,6 +87,10 @@ PH_API void ph_model_destroy(ph_model *model); /* after its sessions; NULL is fi
 PH_API const char *ph_model_name(const ph_model *model);
 PH_API uint32_t ph_model_input_count(const ph_model *model);
 PH_API const char *ph_model_input_name(const ph_model *model, uint32_t index);
+/* The declared outputs: what the file calls them (an alias, or the path itself) and the values that they are. */
+PH_API uint32_t ph_model_output_count(const ph_model *model);
+PH_API const char *ph_model_output_alias(const ph_model *model, uint32_t index);
+PH_API const char *ph_model_output_path(const ph_model *model, uint32_t index);
 
 /* ---- session: a model on a device --------------------------------------------------------------------------------- */
 
