@@ -1,0 +1,224 @@
+/* The table of options, its parser and its help text. */
+#include "options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+typedef struct option_row {
+  unsigned bit;
+  char letter;                 /* 0: none */
+  const char *name, *argument; /* argument NULL: a flag */
+  const char *text;
+} option_row;
+
+static const option_row rows[] = {
+    {CLI_DEVICE, 'd', "device", "DEV", "the device: BACKEND[:INDEX | :part of a name][,option=value]..., or auto"},
+    {CLI_WEIGHTS, 0, "weights", "FILE", "take weights from FILE (.npz, .safetensors); may be repeated"},
+    {CLI_INPUT, 'i', "input", "NAME=FILE", "an input from FILE: .npy, .npz or .safetensors; FILE:KEY picks a tensor"},
+    {CLI_OUTPUT, 'o', "output", "PATH=FILE", "write a value to FILE: .npy, .npz or .safetensors; may be repeated"},
+    {CLI_DIM, 0, "dim", "NAME=VALUE", "bind a dim; may be repeated"},
+    {CLI_RANDOM, 0, "random", NULL, "make up the weights that no file has"},
+    {CLI_PROFILE, 0, "profile", NULL, "measure each node and print where the time went"},
+    {CLI_PER_NODE, 0, "per-node", NULL, "list every node's verdict, not only the first that differs"},
+    {CLI_FALLBACK, 0, "fallback", "POLICY", "for nodes that the device refuses: none (an error) or reference"},
+    {CLI_PLUGIN, 0, "plugin", "FILE", "load this backend first; may be repeated"},
+    {CLI_VERBOSE, 'v', "verbose", NULL, "say more; twice: everything"},
+    {CLI_JSON, 0, "json", NULL, "print one JSON document on standard output"},
+    {CLI_HELP, 'h', "help", NULL, "print this help"},
+};
+enum { ROW_COUNT = sizeof(rows) / sizeof(rows[0]) };
+
+static const option_row *find_long(const char *name, size_t length) {
+  for (size_t i = 0; i < ROW_COUNT; i++)
+    if (strlen(rows[i].name) == length && memcmp(rows[i].name, name, length) == 0) return &rows[i];
+  return NULL;
+}
+
+static const option_row *find_letter(char letter) {
+  for (size_t i = 0; i < ROW_COUNT; i++)
+    if (rows[i].letter == letter) return &rows[i];
+  return NULL;
+}
+
+static ph_status unknown_option(const char *command, unsigned accepted, const char *word, ph_error *error) {
+  const char *names[ROW_COUNT];
+  size_t count = 0;
+  for (size_t i = 0; i < ROW_COUNT; i++)
+    if ((accepted & rows[i].bit) != 0) names[count++] = rows[i].name;
+  char name[64];
+  snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+  const char *nearest = strncmp(name, "--", 2) == 0 ? ph_nearest(name + 2, names, count) : NULL;
+  if (nearest != NULL) return ph_fail(error, PH_INVALID, "unknown option '%s'; did you mean '--%s'?", name, nearest);
+  return ph_fail(error, PH_INVALID, "unknown option '%s'; 'polyhead %s --help' lists those there are", name, command);
+}
+
+/* Lists have room for every word of the command line. */
+static void add(cli_list *list, const char *text) {
+  list->items[list->count++] = text;
+}
+
+static ph_status apply(const option_row *row, const char *command, unsigned accepted, const char *value,
+                       cli_options *out, ph_error *error) {
+  switch (row->bit) {
+  case CLI_DEVICE:
+    if (out->devices.count > 0 && (accepted & CLI_DEVICES) != CLI_DEVICES)
+      return ph_fail(error, PH_INVALID, "'polyhead %s' takes one device, but '%s' and '%s' are given", command,
+                     out->devices.items[0], value);
+    add(&out->devices, value);
+    break;
+  case CLI_WEIGHTS:
+    add(&out->weights, value);
+    break;
+  case CLI_INPUT:
+    add(&out->inputs, value);
+    break;
+  case CLI_OUTPUT:
+    add(&out->outputs, value);
+    break;
+  case CLI_DIM:
+    add(&out->dims, value);
+    break;
+  case CLI_PLUGIN:
+    add(&out->plugins, value);
+    break;
+  case CLI_FALLBACK:
+    if (strcmp(value, "none") != 0 && strcmp(value, "reference") != 0)
+      return ph_fail(error, PH_INVALID, "--fallback takes none or reference, not '%s'", value);
+    out->fallback = strcmp(value, "none") == 0 ? PH_FALLBACK_NONE : PH_FALLBACK_REFERENCE;
+    break;
+  case CLI_RANDOM:
+    out->random = true;
+    break;
+  case CLI_PROFILE:
+    out->profile = true;
+    break;
+  case CLI_PER_NODE:
+    out->per_node = true;
+    break;
+  case CLI_VERBOSE:
+    out->verbose++;
+    break;
+  case CLI_JSON:
+    out->json = true;
+    break;
+  case CLI_HELP:
+    out->help = true;
+    break;
+  }
+  return PH_OK;
+}
+
+/* "--name", "--name=value" or "--name value"; *next is the word after it, and moves where that was taken. */
+static ph_status parse_long(const char *command, unsigned accepted, const char *word, char *const **next,
+                            cli_options *out, ph_error *error) {
+  size_t length = strcspn(word + 2, "=");
+  const option_row *row = find_long(word + 2, length);
+  if (row == NULL || (accepted & row->bit) == 0) return unknown_option(command, accepted, word, error);
+  const char *value = word[2 + length] == '=' ? word + 3 + length : NULL;
+  if (row->argument == NULL && value != NULL)
+    return ph_fail(error, PH_INVALID, "--%s takes no value, but '%s' is given", row->name, value);
+  if (row->argument != NULL && value == NULL) {
+    if (**next == NULL)
+      return ph_fail(error, PH_INVALID, "--%s needs a value: --%s %s", row->name, row->name, row->argument);
+    value = *(*next)++;
+  }
+  return apply(row, command, accepted, value, out, error);
+}
+
+/* "-v", "-vv", "-dpocl" or "-d pocl". */
+static ph_status parse_short(const char *command, unsigned accepted, const char *word, char *const **next,
+                             cli_options *out, ph_error *error) {
+  for (const char *letter = word + 1; *letter != '\0'; letter++) {
+    const option_row *row = find_letter(*letter);
+    if (row == NULL || (accepted & row->bit) == 0) return unknown_option(command, accepted, word, error);
+    if (row->argument == NULL) {
+      PH_TRY(apply(row, command, accepted, NULL, out, error));
+      continue;
+    }
+    if (letter[1] != '\0') return apply(row, command, accepted, letter + 1, out, error);
+    if (**next == NULL) return ph_fail(error, PH_INVALID, "-%c needs a value: -%c %s", *letter, *letter, row->argument);
+    return apply(row, command, accepted, *(*next)++, out, error);
+  }
+  return PH_OK;
+}
+
+ph_status cli_options_parse(const char *command, unsigned accepted, int argc, char *const *argv, cli_options *out,
+                            ph_error *error) {
+  *out = (cli_options){0};
+  cli_list *lists[] = {&out->arguments, &out->devices, &out->plugins, &out->weights,
+                       &out->inputs,    &out->outputs, &out->dims};
+  for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+    lists[i]->items = ph_new_array((size_t)argc, sizeof(char *));
+    if (lists[i]->items == NULL) return ph_fail_memory(error);
+  }
+  bool only_arguments = false; /* after "--" */
+  for (char *const *next = argv; *next != NULL;) {
+    const char *word = *next++;
+    if (only_arguments || word[0] != '-' || word[1] == '\0') {
+      add(&out->arguments, word);
+    } else if (strcmp(word, "--") == 0) {
+      only_arguments = true;
+    } else if (word[1] == '-') {
+      PH_TRY(parse_long(command, accepted, word, &next, out, error));
+    } else {
+      PH_TRY(parse_short(command, accepted, word, &next, out, error));
+    }
+  }
+  return PH_OK;
+}
+
+void cli_options_free(cli_options *options) {
+  free(options->arguments.items);
+  free(options->devices.items);
+  free(options->plugins.items);
+  free(options->weights.items);
+  free(options->inputs.items);
+  free(options->outputs.items);
+  free(options->dims.items);
+  *options = (cli_options){0};
+}
+
+void cli_options_print(unsigned accepted, FILE *to) {
+  for (size_t i = 0; i < ROW_COUNT; i++) {
+    const option_row *row = &rows[i];
+    if ((accepted & row->bit) == 0) continue;
+    char left[40], letter[8] = "    ";
+    if (row->letter != 0) snprintf(letter, sizeof(letter), "-%c, ", row->letter);
+    snprintf(left, sizeof(left), "%s--%s%s%s", letter, row->name, row->argument != NULL ? " " : "",
+             row->argument != NULL ? row->argument : "");
+    fprintf(to, "  %-26s  %s\n", left, row->text);
+  }
+}
+
+ph_status cli_pairs_parse(const cli_list *list, const char *form, cli_pair **out, ph_error *error) {
+  *out = ph_new_array(list->count, sizeof(cli_pair));
+  if (*out == NULL) return ph_fail_memory(error);
+  for (uint32_t i = 0; i < list->count; i++) {
+    const char *item = list->items[i], *equals = strchr(item, '=');
+    if (equals == NULL || equals == item || equals[1] == '\0')
+      return ph_fail(error, PH_INVALID, "%s, not '%s'", form, item);
+    (*out)[i].name = strndup(item, (size_t)(equals - item));
+    if ((*out)[i].name == NULL) return ph_fail_memory(error);
+    (*out)[i].value = equals + 1;
+  }
+  return PH_OK;
+}
+
+ph_status cli_pairs_check_once(const cli_pair *pairs, uint32_t count, const char *option, ph_error *error) {
+  for (uint32_t i = 0; i < count; i++)
+    for (uint32_t j = 0; j < i; j++)
+      if (strcmp(pairs[i].name, pairs[j].name) == 0)
+        return ph_fail(error, PH_INVALID, "%s %s is given twice: '%s' and '%s'; keep one", option, pairs[i].name,
+                       pairs[j].value, pairs[i].value);
+  return PH_OK;
+}
+
+void cli_pairs_free(cli_pair *pairs, uint32_t count) {
+  if (pairs == NULL) return;
+  for (uint32_t i = 0; i < count; i++) free(pairs[i].name);
+  free(pairs);
+}
