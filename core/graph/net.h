@@ -10,7 +10,6 @@ typedef struct ph_net_value {
   ph_type type;
   uint32_t input;         /* INPUT: the model's input, PH_NONE for a scalar over a varying dim */
   ph_tensor *tensor;      /* CONSTANT, and a varying scalar's value at these dims; borrowed from the net */
-  const char *const *dim_names; /* per axis the dim that names it plainly, or NULL; for labels and warnings */
   bool kept;              /* somebody wants it: an output, -o, --tensor */
 } ph_net_value;
 
@@ -23,7 +22,9 @@ struct ph_net_node {
   uint32_t *outputs;
   uint32_t output_count;
   ph_net_attr *attrs; /* op->attr_count of them */
-  const char *const *members; /* a fused node: the paths of its steps, NULL-terminated; else NULL */
+  struct ph_net_node **steps; /* a fused node: the nodes it stands for, in order; else NULL */
+  uint32_t step_count;
+  const char *note;           /* why a group that looks like attention was not fused; NULL: nothing to say */
 };
 
 struct ph_net {
@@ -50,7 +51,7 @@ uint32_t ph_net_value_find(const ph_net *net, const char *path); /* PH_NONE if t
 /* A new value of kind CONSTANT; the net retains the tensor. */
 PH_NODISCARD ph_status ph_net_add_constant(ph_net *net, const char *path, ph_tensor *tensor, uint32_t *out,
                                            ph_error *error);
-/* A rank-0 constant of the type of value `like`. */
+/* A rank-0 constant. */
 PH_NODISCARD ph_status ph_net_add_scalar(ph_net *net, double value, ph_dtype dtype, uint32_t *out, ph_error *error);
 
 /* An attribute for ph_net_add_node(): {"axis", {.kind = PH_ATTR_I64, .as.i64 = 1}}. */
@@ -68,7 +69,12 @@ PH_NODISCARD ph_status ph_net_add_node(ph_net *net, const ph_op *op, const char 
                                        uint32_t attr_count, const char *const *output_names, uint32_t *out,
                                        ph_error *error);
 
-/* The node as the ABI's helpers like it: attribute by name, NULL where it has no value. */
+/* Replaces node number `at` by the nodes from number `tail` on, which were added at the end. */
+PH_NODISCARD ph_status ph_net_splice(ph_net *net, uint32_t at, uint32_t tail, ph_error *error);
+/* Reads of each value, by nodes; `out` has net->value_count entries. */
+void ph_net_count_reads(const ph_net *net, uint32_t *out);
+
+/* The attribute by name, whether it has a value or not. */
 const ph_net_attr *ph_net_node_attr(const ph_net_node *node, const char *name);
 
 /* ---- bind.c: model -> net ---- */
@@ -79,6 +85,11 @@ PH_NODISCARD ph_status ph_bind_dims(const ph_model *model, const ph_tensor *cons
 /* Evaluates everything.  `weights` are the tensors of model->weights, in order. */
 PH_NODISCARD ph_status ph_bind(const ph_model *model, const ph_dim *dims, ph_tensor *const *weights, ph_notes *notes,
                                ph_net **out, ph_error *error);
-ph_scope ph_bind_scope(const ph_model *model, const ph_dim *dims, void *storage);
+/* The dims' values as names for expressions; `storage` lives as long as the scope is used. */
+typedef struct ph_dim_scope {
+  const ph_model *model;
+  const ph_dim *dims;
+} ph_dim_scope;
+ph_scope ph_scope_of_dims(const ph_dim_scope *storage);
 
 #endif

@@ -22,8 +22,8 @@ typedef enum ph_index_rule {
   PH_INDEX_LENGTH,       /* 0 <= v <= the last extent of role `of`, or last but one for k (attention) */
   PH_INDEX_CACHE_OFFSET, /* 0 <= v, and v + written extent <= slots unless ring */
   PH_INDEX_NOT_NEGATIVE,
-  PH_INDEX_ROTARY,       /* 0 <= v (+ rows - 1 for an offset) < rows of cos, where cos is a table */
-  PH_INDEX_BELOW_SIZE    /* 0 <= v < the attribute `size` (one_hot) */
+  PH_INDEX_ROTARY,    /* 0 <= v (+ rows - 1 for an offset) < rows of cos, where cos is a table */
+  PH_INDEX_BELOW_SIZE /* 0 <= v < the attribute `size` (one_hot) */
 } ph_index_rule;
 
 enum { PH_TYPES_REAL = 1u << 0, PH_TYPES_INTEGER = 1u << 1, PH_TYPES_BOOL = 1u << 2, PH_TYPES_ANY = 7u };
@@ -53,9 +53,9 @@ typedef struct ph_op_attr {
   const char *name;
   const char *doc;
   ph_attr_type type;
-  bool may_be_absent;          /* has no value then (scale, softcap, window ...) */
-  const char *initial;         /* the default as one would write it; NULL with !may_be_absent: required */
-  const char *const *choices;  /* NULL-terminated */
+  bool may_be_absent;         /* has no value then (scale, softcap, window ...) */
+  const char *initial;        /* the default as one would write it; NULL with !may_be_absent: required */
+  const char *const *choices; /* NULL-terminated */
 } ph_op_attr;
 
 typedef struct ph_op_output {
@@ -109,8 +109,9 @@ typedef struct ph_op {
   ph_status (*infer)(ph_infer *infer);
   /* Floating-point operations of one run (a multiply-add is two); NULL: none. */
   double (*flops)(const ph_net *net, const ph_net_node *node);
-  /* Composites only: adds the steps to the net in the place of the node, the last one under the node's own path. */
-  ph_status (*expand)(ph_net *net, const ph_net_node *node, ph_error *error);
+  /* Adds to the net the steps that give the same, the last one under the node's own path; outputs[slot] becomes the
+   * value that plays each output of the node.  NULL where the op has no steps. */
+  ph_status (*expand)(ph_net *net, const ph_net_node *node, uint32_t *outputs, ph_error *error);
   bool composite;                 /* always expanded; others with `expand` only where a device refuses them */
   const char *const *inner_names; /* NULL-terminated: the values that the steps make */
 } ph_op;
@@ -118,7 +119,7 @@ typedef struct ph_op {
 extern const ph_op *const ph_ops[]; /* in the order of the reference */
 extern const uint32_t ph_op_count;
 
-const ph_op *ph_op_find(const char *name); /* NULL if unknown */
+const ph_op *ph_op_find(const char *name);                      /* NULL if unknown */
 uint32_t ph_op_role_index(const ph_op *op, const char *name);   /* PH_NONE if unknown */
 uint32_t ph_op_attr_index(const ph_op *op, const char *name);   /* PH_NONE if unknown */
 uint32_t ph_op_output_index(const ph_op *op, const char *name); /* PH_NONE if unknown */

@@ -11,6 +11,7 @@
 typedef struct ph_dim {
   int64_t value;
   bool varies;
+  const char *name; /* of the config's dim that it was written as, through every op that passes it on; NULL if none */
 } ph_dim;
 
 typedef struct ph_type {
