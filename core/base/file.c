@@ -36,8 +36,10 @@ ph_status ph_file_map_open(const char *path, ph_file_map *out, ph_error *error) 
                      S_ISDIR(about.st_mode) ? "a folder" : "a device or a pipe");
   } else if (about.st_size > 0) {
     void *data = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (data == MAP_FAILED) status = fail_errno(error, "map", path, errno);
-    else *out = (ph_file_map){.data = data, .size = (size_t)about.st_size};
+    if (data == MAP_FAILED)
+      status = fail_errno(error, "map", path, errno);
+    else
+      *out = (ph_file_map){.data = data, .size = (size_t)about.st_size};
   }
   close(descriptor);
   return status;
@@ -70,7 +72,8 @@ static void free_writer(ph_file_writer *writer) {
   free(writer);
 }
 
-/* A new file beside `path`.  Not mkstemp(): that makes files private, and the umask cannot be read without changing it. */
+/* A new file beside `path`.  Not mkstemp(): that makes files private, and the umask cannot be read without changing it.
+ */
 static ph_status open_temporary(ph_file_writer *writer, const char *path, ph_error *error) {
   int folder = (int)folder_length(writer->path);
   size_t size = (size_t)folder + TEMPORARY_NAME_SIZE;
@@ -119,8 +122,10 @@ ph_status ph_file_writer_create(const char *path, ph_file_writer **out, ph_error
   ph_status status;
   writer->path = realpath(path, NULL);
   if (writer->path == NULL) writer->path = strdup(path); /* not there yet */
-  if (writer->path == NULL) status = ph_fail_memory(error);
-  else status = open_temporary(writer, path, error);
+  if (writer->path == NULL)
+    status = ph_fail_memory(error);
+  else
+    status = open_temporary(writer, path, error);
   if (status != PH_OK) {
     free_writer(writer);
     return status;

@@ -6,7 +6,9 @@ typedef struct pair {
   uint64_t x, y;
 } pair;
 
-static uint64_t rotate(uint64_t value, unsigned bits) { return value << bits | value >> (64 - bits); }
+static uint64_t rotate(uint64_t value, unsigned bits) {
+  return value << bits | value >> (64 - bits);
+}
 
 static pair threefry(pair key, pair counter) {
   static const unsigned rotations[8] = {16, 42, 12, 31, 16, 32, 24, 21};
@@ -33,13 +35,17 @@ uint64_t ph_random_key(uint64_t seed, const char *name) {
   return threefry((pair){seed, 1}, (pair){hash, 0}).x;
 }
 
-uint64_t ph_random_bits(uint64_t key, uint64_t index) { return threefry((pair){key, 0}, (pair){index, 0}).x; }
+uint64_t ph_random_bits(uint64_t key, uint64_t index) {
+  return threefry((pair){key, 0}, (pair){index, 0}).x;
+}
 
-double ph_random_unit(uint64_t key, uint64_t index) { return (double)(ph_random_bits(key, index) >> 11) * 0x1p-53; }
+double ph_random_unit(uint64_t key, uint64_t index) {
+  return (double)(ph_random_bits(key, index) >> 11) * 0x1p-53;
+}
 
 /* The sum of twelve 21-bit integers (Irwin-Hall): each has variance (2^42 - 1) / 12, so the sum has a spread of 2^21 to
- * thirteen digits, its mean is taken away exactly, and nothing is rounded.  Near enough to a normal for weights and test
- * data: kurtosis 2.9, all values inside +-6. */
+ * thirteen digits, its mean is taken away exactly, and nothing is rounded.  Near enough to a normal for weights and
+ * test data: kurtosis 2.9, all values inside +-6. */
 double ph_random_normal(uint64_t key, uint64_t index) {
   enum { PIECE_BITS = 21, PIECES = 12 };
   const int64_t largest = (1 << PIECE_BITS) - 1;
