@@ -7,8 +7,6 @@ set(POLYHEAD_PC_FOLDER ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 target_link_options(polyhead PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/polyhead.map)
 set_target_properties(polyhead PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/polyhead.map)
-file(RELATIVE_PATH polyhead_lib_from_bin ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-set_target_properties(polyhead_command PROPERTIES INSTALL_RPATH "$ORIGIN/${polyhead_lib_from_bin}")
 
 install(TARGETS polyhead polyhead_headers EXPORT polyhead LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/core/include/polyhead DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
