@@ -44,7 +44,12 @@ static const option_row *find_letter(char letter) {
   return NULL;
 }
 
-static ph_status unknown_option(const char *command, unsigned accepted, const char *word, ph_error *error) {
+/* `row`: the option where another command has it, else NULL. */
+static ph_status unknown_option(const char *command, unsigned accepted, const char *word, const option_row *row,
+                                ph_error *error) {
+  if (row != NULL)
+    return ph_fail(error, PH_INVALID, "'polyhead %s' takes no option '--%s'; 'polyhead %s --help' lists those it takes",
+                   command, row->name, command);
   const char *names[ROW_COUNT];
   size_t count = 0;
   for (size_t i = 0; i < ROW_COUNT; i++)
@@ -117,7 +122,7 @@ static ph_status parse_long(const char *command, unsigned accepted, const char *
                             cli_options *out, ph_error *error) {
   size_t length = strcspn(word + 2, "=");
   const option_row *row = find_long(word + 2, length);
-  if (row == NULL || (accepted & row->bit) == 0) return unknown_option(command, accepted, word, error);
+  if (row == NULL || (accepted & row->bit) == 0) return unknown_option(command, accepted, word, row, error);
   const char *value = word[2 + length] == '=' ? word + 3 + length : NULL;
   if (row->argument == NULL && value != NULL)
     return ph_fail(error, PH_INVALID, "--%s takes no value, but '%s' is given", row->name, value);
@@ -134,7 +139,7 @@ static ph_status parse_short(const char *command, unsigned accepted, const char 
                              cli_options *out, ph_error *error) {
   for (const char *letter = word + 1; *letter != '\0'; letter++) {
     const option_row *row = find_letter(*letter);
-    if (row == NULL || (accepted & row->bit) == 0) return unknown_option(command, accepted, word, error);
+    if (row == NULL || (accepted & row->bit) == 0) return unknown_option(command, accepted, word, row, error);
     if (row->argument == NULL) {
       PH_TRY(apply(row, command, accepted, NULL, out, error));
       continue;

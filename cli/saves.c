@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -18,9 +17,6 @@ static bool ends_in(const char *text, const char *ending) {
 
 /* Makes a file beside the one that is wanted, and removes it again: whatever forbids it is found before the run. */
 static ph_status check_writable(const char *file, ph_error *error) {
-  struct stat existing;
-  if (stat(file, &existing) == 0 && !S_ISREG(existing.st_mode))
-    return ph_fail(error, PH_IO, "cannot write '%s': it is there and is no regular file", file);
   ph_file_writer *writer = NULL;
   PH_TRY(ph_file_writer_create(file, &writer, error));
   ph_file_writer_abandon(writer);

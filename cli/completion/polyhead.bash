@@ -1,0 +1,54 @@
+# Completion of the polyhead command for bash.
+
+_polyhead() {
+  local word=$2 previous=$3 command=${COMP_WORDS[1]}
+  local common='--fallback --plugin -v --verbose --json -h --help'
+  local model='-d --device --weights -i --input --dim --random'
+  COMPREPLY=()
+
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    mapfile -t COMPREPLY < <(compgen -W 'run check compare devices plugins ops schema help --version --help' -- "$word")
+    return
+  fi
+
+  case $previous in
+  -d | --device)
+    local devices
+    devices=$(polyhead devices 2>/dev/null | awk 'NR > 1 && !/^none from/ { print $1 }')
+    mapfile -t COMPREPLY < <(compgen -W "auto $devices" -- "$word")
+    return
+    ;;
+  --fallback)
+    mapfile -t COMPREPLY < <(compgen -W 'none reference' -- "$word")
+    return
+    ;;
+  --weights | --plugin | -i | --input | -o | --output)
+    mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    return
+    ;;
+  --dim)
+    return
+    ;;
+  esac
+
+  if [[ $word == -* ]]; then
+    local options=
+    case $command in
+    run) options="$model -o --output --profile $common" ;;
+    check) options="$model $common" ;;
+    compare) options="$model --per-node $common" ;;
+    devices | plugins | ops | schema) options=$common ;;
+    help) options='--json -h --help' ;;
+    esac
+    mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
+    return
+  fi
+
+  case $command in
+  run | check | compare) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+  ops) mapfile -t COMPREPLY < <(compgen -W "$(polyhead ops 2>/dev/null | awk '{ print $1 }')" -- "$word") ;;
+  help) mapfile -t COMPREPLY < <(compgen -W 'run check compare devices plugins ops schema' -- "$word") ;;
+  esac
+}
+
+complete -o filenames -F _polyhead polyhead
