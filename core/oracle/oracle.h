@@ -15,6 +15,9 @@ enum {
   PH_MAGNITUDE_COUNT
 };
 
+/* An infinite PH_MAGNITUDE_F32 marks an element where any answer stands, NaN and infinities too (NUMERICS section 2: a
+ * value that is not finite under a weight below 2^-100, a score that leaves f32's range). */
+
 /* One output of a node, dense and row-major.  Real types fill `real`, integers and bools `integer`. */
 typedef struct ph_oracle_output {
   int64_t count;
@@ -34,5 +37,7 @@ void ph_oracle_outputs_free(ph_oracle_output *outputs, uint32_t count);
 
 /* True where the oracle knows the op in this version. */
 bool ph_oracle_knows(const char *op, uint32_t version);
+/* A bit (1u << PH_MAGNITUDE_*) for each magnitude that the op has; 0 for an unknown op. */
+uint32_t ph_oracle_magnitudes(const char *op);
 
 #endif
