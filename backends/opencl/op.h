@@ -43,13 +43,14 @@ typedef struct cl_op {
   uint32_t version; /* newest known */
   const cl_variant *variants;
   uint32_t variant_count;
+  bool alike; /* all inputs have one dtype and may be many (concat): builds are given IN0 alone */
 } cl_op;
 
 extern const cl_op *const cl_ops[];
 extern const uint32_t cl_op_count;
 
 /* Every build is given, for each input r and output s that is present, -DIN<r>=<type> and -DOUT<s>=<type> with
- * <type> one of F32 F16 BF16 I32 I64 BOOL; variadic ops (concat) get IN0 for all. */
+ * <type> one of F32 F16 BF16 I32 I64 BOOL; ops whose inputs are `alike` get IN0 for all. */
 
 /* ---- the builder: valid inside cl_variant.plan() ---- */
 

@@ -1,0 +1,26 @@
+/* An open device: its OpenCL context, its limits (pretended ones included), what was built for it. */
+#ifndef POLYHEAD_OPENCL_DEVICE_H
+#define POLYHEAD_OPENCL_DEVICE_H
+
+#include <CL/cl.h>
+#include <pthread.h>
+
+#include "opencl/backend.h"
+#include "opencl/op.h"
+
+struct ph_device {
+  ph_backend_context *context;
+  const cl_found *found;
+  ph_device_info info; /* as opened */
+  cl_limits limits;
+  unsigned profile;          /* one of CL_PROFILE_* */
+  const char *first_variant; /* the option variant=, or NULL */
+  cl_context cl;
+  char *kernel_folder;  /* read .cl files from there instead of those built in; or NULL */
+  pthread_mutex_t lock; /* over what follows */
+  struct cl_build *builds;
+  struct cl_retired *retired; /* variants that turned out not to work here */
+  bool cache_noticed;         /* said once that the disk cache cannot be used */
+};
+
+#endif

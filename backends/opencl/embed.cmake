@@ -1,0 +1,16 @@
+# Writes OUTPUT, a C file that holds the bytes of FILES as the table cl_kernel_files (source.h).
+set(text "/* Made from kernels/ by embed.cmake. */\n#include \"opencl/source.h\"\n\n")
+set(table "")
+set(index 0)
+foreach(file IN LISTS FILES)
+  get_filename_component(name ${file} NAME)
+  file(READ ${file} hex HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+  string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)" "\\1\n"
+         bytes "${bytes}")
+  string(APPEND text "static const unsigned char file${index}[] = {\n${bytes}0};\n")
+  string(APPEND table "    {\"${name}\", (const char *)file${index}, sizeof(file${index}) - 1},\n")
+  math(EXPR index "${index} + 1")
+endforeach()
+string(APPEND text "\nconst cl_kernel_file cl_kernel_files[] = {\n${table}    {0}};\n")
+file(WRITE ${OUTPUT} "${text}")

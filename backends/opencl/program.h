@@ -1,0 +1,13 @@
+/* What of a graph does not depend on dims that vary: its constants on the device, and kernels compiled early. */
+#ifndef POLYHEAD_OPENCL_PROGRAM_H
+#define POLYHEAD_OPENCL_PROGRAM_H
+
+#include "opencl/device.h"
+
+struct ph_program {
+  ph_device *device;
+  uint32_t node_count, tensor_count;
+  cl_mem *constants; /* by tensor; NULL for all others and for empty ones */
+};
+
+#endif
