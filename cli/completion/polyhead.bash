@@ -1,5 +1,10 @@
 # Completion of the polyhead command for bash.
 
+_polyhead_files() {
+  compopt -o filenames
+  mapfile -t COMPREPLY < <(compgen -f -- "$1")
+}
+
 _polyhead() {
   local word=$2 previous=$3 command=${COMP_WORDS[1]}
   local common='--fallback --plugin -v --verbose --json -h --help'
@@ -23,7 +28,7 @@ _polyhead() {
     return
     ;;
   --weights | --plugin | -i | --input | -o | --output)
-    mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    _polyhead_files "$word"
     return
     ;;
   --dim)
@@ -45,10 +50,10 @@ _polyhead() {
   fi
 
   case $command in
-  run | check | compare) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+  run | check | compare) _polyhead_files "$word" ;;
   ops) mapfile -t COMPREPLY < <(compgen -W "$(polyhead ops 2>/dev/null | awk '{ print $1 }')" -- "$word") ;;
   help) mapfile -t COMPREPLY < <(compgen -W 'run check compare devices plugins ops schema' -- "$word") ;;
   esac
 }
 
-complete -o filenames -F _polyhead polyhead
+complete -F _polyhead polyhead
