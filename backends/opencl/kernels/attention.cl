@@ -1,0 +1,197 @@
+/* attention, in the steps of NUMERICS section 2, on a strip of rows at a time: the host launches
+ *
+ *     scores    s = ruled(cap tanh(scale q k^T / cap))     into the workspace
+ *     weights   p = softmax(s), and lse                     in place
+ *     mix       y = p v
+ *
+ * for as many heads, or rows of one head, as the workspace holds.  Rows go in tiles of four, and a tile touches only the keys
+ * between the first and the last that one of its rows may see. */
+
+#ifndef HAS_SINKS
+#define IN7 F32
+#endif
+#ifndef HAS_LSE
+#define OUT1 F32
+#endif
+
+enum { TILE = 4 };
+
+/* `shape`: these.  A strip is `heads` heads from `head_first` on (batch and head counted through), and of each
+ * `rows` rows from `row_first` on, which is a multiple of TILE. */
+enum { QUERIES, KEYS, DEPTH, VALUE_DEPTH, HEADS, GROUP, Q_BATCH, Q_HEAD, Q_ROW, Q_COLUMN, K_BATCH, K_HEAD, K_ROW, K_COLUMN,
+       V_BATCH, V_HEAD, V_ROW, V_COLUMN, Y_BATCH, Y_HEAD, Y_ROW, Y_COLUMN, LSE_BATCH, LSE_HEAD, LSE_ROW };
+
+#define STRIP __global const long *shape, ulong shape_first, ulong head_first, ulong heads, ulong row_first, ulong rows
+
+DEFINE_EIGHT_OF(eight_of_q, IN0)
+DEFINE_EIGHT_OF(eight_of_k, IN1)
+DEFINE_EIGHT_OF(eight_of_v, IN2)
+
+/* The first key that a row of the tile at `query` may see, and the one after the last. */
+static ulong2 visible_keys(ulong batch, ulong query, ulong queries, ulong keys, RULE_PARAMETERS) {
+  rules += rules_first;
+  long low = 0, high = (long)keys;
+#ifdef HAS_LENGTHS
+  high = min(high, lengths[lengths_first + batch * rules[RULE_LENGTHS_STRIDE]]);
+#endif
+  if (!rules[RULE_RING]) {
+    long first = position_of(batch, query, offset, offset_first, rules);
+    long last = first + (long)min((ulong)TILE, queries - query) - 1;
+    if (rules[RULE_CAUSAL]) high = min(high, last + 1);
+    if (rules[RULE_RIGHT] >= 0) high = min(high, last + rules[RULE_RIGHT] + 1);
+    if (rules[RULE_LEFT] >= 0) low = max(low, first - rules[RULE_LEFT]);
+  }
+  low = min(low, (long)keys);
+  return (ulong2)((ulong)low, (ulong)max(low, high));
+}
+
+/* The rows of a tile by four keys. */
+static inline __attribute__((always_inline)) void
+score_tile(const int rows, ulong batch, ulong head, ulong query, ulong key, __global const TYPE(IN0) *q, ulong q_at,
+           __global const TYPE(IN1) *k, ulong k_first, RULE_PARAMETERS, __global float *scores,
+           __global const long *shape, float scale, float cap) {
+  ulong depth = shape[DEPTH], keys = shape[KEYS], k_at[4];
+  for (int j = 0; j < 4; j++) k_at[j] = k_first + min(key + j, keys - 1) * shape[K_ROW];
+  float8 sums[TILE][4];
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < 4; j++) sums[i][j] = (float8)(0.0f);
+  for (ulong d = 0; d < depth; d += 8) {
+    float8 k_values[4];
+    for (int j = 0; j < 4; j++) k_values[j] = eight_of_k(k, k_at[j] + d * shape[K_COLUMN], shape[K_COLUMN], depth - d);
+    for (int i = 0; i < rows; i++) {
+      float8 q_values = eight_of_q(q, q_at + i * shape[Q_ROW] + d * shape[Q_COLUMN], shape[Q_COLUMN], depth - d);
+      for (int j = 0; j < 4; j++) sums[i][j] += q_values * k_values[j];
+    }
+  }
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < 4; j++) {
+      float score = scale * sum_of_eight(sums[i][j]);
+      if (cap > 0.0f) score = cap * tanh(score / cap);
+      if (key + j < keys)
+        scores[i * keys + key + j] = ruled_score(score, batch, head, query + i, key + j, RULE_ARGUMENTS);
+    }
+}
+
+__kernel void scores(__global const TYPE(IN0) *q, ulong q_first, __global const TYPE(IN1) *k, ulong k_first,
+                     RULE_PARAMETERS, __global float *scores, ulong scores_first, STRIP, float scale, float cap) {
+  ulong key = get_global_id(0) * 4, row = get_global_id(1) * TILE, strip_head = get_global_id(2);
+  shape += shape_first;
+  ulong keys = shape[KEYS];
+  if (key >= keys || row >= rows || strip_head >= heads) return;
+  ulong head = (head_first + strip_head) % (ulong)shape[HEADS], batch = (head_first + strip_head) / (ulong)shape[HEADS];
+  ulong query = row_first + row;
+  ulong2 visible = visible_keys(batch, query, shape[QUERIES], keys, RULE_ARGUMENTS);
+  if (key + 4 <= visible.x || key >= visible.y) return;
+
+  ulong q_at = q_first + batch * shape[Q_BATCH] + head * shape[Q_HEAD] + query * shape[Q_ROW];
+  ulong k_at = k_first + batch * shape[K_BATCH] + head / (ulong)shape[GROUP] * shape[K_HEAD];
+  __global float *at = scores + scores_first + (strip_head * rows + row) * keys;
+  if (row + TILE <= rows)
+    score_tile(TILE, batch, head, query, key, q, q_at, k, k_at, RULE_ARGUMENTS, at, shape, scale, cap);
+  else
+    for (ulong i = 0; i < rows - row; i++)
+      score_tile(1, batch, head, query + i, key, q, q_at + i * shape[Q_ROW], k, k_at, RULE_ARGUMENTS, at + i * keys,
+                 shape, scale, cap);
+}
+
+/* One row per work-item.  The maximum starts at -inf; NaN or +inf makes the row NaN, but a key that is not allowed has weight
+ * 0 all the same; a row with nothing allowed is 0.  The sink is no part of the maximum of the weights, only of lse's. */
+__kernel void weights(RULE_PARAMETERS, __global const TYPE(IN7) *sinks, ulong sinks_first, long sinks_stride,
+                      __global float *scores, ulong scores_first, __global TYPE(OUT1) *lses, ulong lses_first, STRIP) {
+  ulong row = get_global_id(0), strip_head = get_global_id(1);
+  shape += shape_first;
+  ulong keys = shape[KEYS];
+  if (row >= rows || strip_head >= heads) return;
+  ulong batch = (head_first + strip_head) / (ulong)shape[HEADS];
+  ulong query = row_first + row;
+  ulong2 visible = visible_keys(batch, query / TILE * TILE, shape[QUERIES], keys, RULE_ARGUMENTS);
+  __global float *s = scores + scores_first + (strip_head * rows + row) * keys;
+
+  float sink = -INFINITY;
+#ifdef HAS_SINKS
+  sink = LOAD(IN7, sinks, sinks_first + (head_first + strip_head) % (ulong)shape[HEADS] * (ulong)sinks_stride);
+#endif
+  float maximum = -INFINITY;
+  bool bad = isnan(sink) || sink == INFINITY;
+  for (ulong key = visible.x; key < visible.y; key++) {
+    bad = bad || isnan(s[key]) || s[key] == INFINITY;
+    maximum = s[key] > maximum ? s[key] : maximum;
+  }
+  if (bad) maximum = NAN;
+  bool empty = maximum == -INFINITY;
+
+  /* Sums of eight lanes, in blocks, so that their error stays small over many keys. */
+  float sum = 0.0f;
+  ulong key = visible.x;
+  while (key + 8 <= visible.y) {
+    float8 lanes = (float8)(0.0f);
+    for (ulong end = min(key + 512, visible.y); key + 8 <= end; key += 8) {
+      float8 score = vload8(0, s + key);
+      float8 power = isequal(score, (float8)(-INFINITY)) ? (float8)(0.0f) : exp(score - maximum);
+      lanes += power;
+      vstore8(power, 0, s + key);
+    }
+    sum += sum_of_eight(lanes);
+  }
+  for (; key < visible.y; key++) {
+    s[key] = s[key] == -INFINITY ? 0.0f : exp(s[key] - maximum);
+    sum += s[key];
+  }
+
+  float factor = empty ? 0.0f : 1.0f / (sum + exp(sink - maximum));
+  for (key = visible.x; key < visible.y; key++) s[key] = s[key] == 0.0f ? 0.0f : s[key] * factor;
+#ifdef HAS_LSE
+  ulong head = (head_first + strip_head) % (ulong)shape[HEADS];
+  float top = isnan(maximum) ? NAN : fmax(maximum, sink);
+  float total = sum * exp(maximum - top) + exp(sink - top);
+  STORE(OUT1, empty ? sink : top + log(total), lses,
+        lses_first + batch * shape[LSE_BATCH] + head * shape[LSE_HEAD] + query * shape[LSE_ROW]);
+#endif
+}
+
+/* The rows of a tile by eight columns.  A weight of exactly 0 contributes nothing, whatever v holds. */
+static inline __attribute__((always_inline)) void mix_tile(const int rows, ulong2 visible, ulong column,
+                                                           __global const float *weights, __global const TYPE(IN2) *v,
+                                                           ulong v_at, __global TYPE(OUT0) *y, ulong y_at,
+                                                           __global const long *shape) {
+  ulong columns = shape[VALUE_DEPTH], keys = shape[KEYS];
+  float8 sums[TILE];
+  for (int i = 0; i < rows; i++) sums[i] = (float8)(0.0f);
+  for (ulong start = visible.x; start < visible.y; start += 128) {
+    float8 parts[TILE];
+    for (int i = 0; i < rows; i++) parts[i] = (float8)(0.0f);
+    for (ulong key = start; key < min(start + 128, visible.y); key++) {
+      float8 values = eight_of_v(v, v_at + key * shape[V_ROW] + column * shape[V_COLUMN], shape[V_COLUMN], columns - column);
+      for (int i = 0; i < rows; i++) {
+        float weight = weights[i * keys + key];
+        parts[i] = weight != 0.0f ? parts[i] + weight * values : parts[i];
+      }
+    }
+    for (int i = 0; i < rows; i++) sums[i] += parts[i];
+  }
+  for (int i = 0; i < rows; i++) {
+    float values[8];
+    vstore8(sums[i], 0, values);
+    for (int j = 0; j < 8; j++)
+      if (column + j < columns) STORE(OUT0, values[j], y, y_at + i * shape[Y_ROW] + (column + j) * shape[Y_COLUMN]);
+  }
+}
+
+__kernel void mix(RULE_PARAMETERS, __global const TYPE(IN2) *v, ulong v_first, __global const float *weights,
+                  ulong weights_first, __global TYPE(OUT0) *y, ulong y_first, STRIP) {
+  ulong column = get_global_id(0) * 8, row = get_global_id(1) * TILE, strip_head = get_global_id(2);
+  shape += shape_first;
+  if (column >= (ulong)shape[VALUE_DEPTH] || row >= rows || strip_head >= heads) return;
+  ulong head = (head_first + strip_head) % (ulong)shape[HEADS], batch = (head_first + strip_head) / (ulong)shape[HEADS];
+  ulong query = row_first + row, keys = shape[KEYS];
+  ulong2 visible = visible_keys(batch, query, shape[QUERIES], keys, RULE_ARGUMENTS);
+
+  ulong v_at = v_first + batch * shape[V_BATCH] + head / (ulong)shape[GROUP] * shape[V_HEAD];
+  ulong y_at = y_first + batch * shape[Y_BATCH] + head * shape[Y_HEAD] + query * shape[Y_ROW];
+  __global const float *at = weights + weights_first + (strip_head * rows + row) * keys;
+  if (row + TILE <= rows)
+    mix_tile(TILE, visible, column, at, v, v_at, y, y_at, shape);
+  else
+    for (ulong i = 0; i < rows - row; i++)
+      mix_tile(1, visible, column, at + i * keys, v, v_at, y, y_at + i * shape[Y_ROW], shape);
+}

@@ -1,0 +1,226 @@
+/* Text that goes before every kernel file: how elements are read and written, how an index becomes an offset, and who may
+ * attend to whom.  OpenCL C 1.2, no extension: f16 is touched by vload_half and vstore_half alone, bf16 by its bits, and
+ * all arithmetic is f32.
+ *
+ * The host builds with -DIN<r>=<type> for each input and -DOUT<s>=<type> for each output that is there, <type> being F32,
+ * F16, BF16, I32, I64 or BOOL.  A tensor comes as two parameters, a pointer and the number of its first element. */
+
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+
+/* ---- elements: TYPE(IN0) is what memory holds, BITS(IN0) an unsigned integer as wide, for copying ---- */
+
+#define TYPE(role) PASTE(type_, role)
+#define BITS(role) PASTE(bits_, role)
+#define IS_INTEGER(role) PASTE(is_integer_, role)
+#define IS_BOOL(role) PASTE(is_bool_, role)
+#define NAN_BITS(role) PASTE(nan_bits_, role) /* what stands for "no such element"; integers have 0 */
+
+#define type_F32 float
+#define type_F16 half
+#define type_BF16 ushort
+#define type_I32 int
+#define type_I64 long
+#define type_BOOL uchar
+
+#define bits_F32 uint
+#define bits_F16 ushort
+#define bits_BF16 ushort
+#define bits_I32 uint
+#define bits_I64 ulong
+#define bits_BOOL uchar
+
+#define is_integer_F32 0
+#define is_integer_F16 0
+#define is_integer_BF16 0
+#define is_integer_I32 1
+#define is_integer_I64 1
+#define is_integer_BOOL 1
+
+#define is_bool_F32 0
+#define is_bool_F16 0
+#define is_bool_BF16 0
+#define is_bool_I32 0
+#define is_bool_I64 0
+#define is_bool_BOOL 1
+
+#define nan_bits_F32 0x7fc00000u
+#define nan_bits_F16 0x7e00
+#define nan_bits_BF16 0x7fc0
+#define nan_bits_I32 0
+#define nan_bits_I64 0
+#define nan_bits_BOOL 0
+
+/* Any type as f32. */
+#define LOAD(role, pointer, index) PASTE(load_, role)(pointer, index)
+#define load_F32(p, i) ((p)[i])
+#define load_F16(p, i) vload_half(i, p)
+#define load_BF16(p, i) as_float((uint)(p)[i] << 16)
+#define load_I32(p, i) convert_float((p)[i])
+#define load_I64(p, i) convert_float((p)[i])
+#define load_BOOL(p, i) ((p)[i] != 0 ? 1.0f : 0.0f)
+
+/* Eight neighbours of a real type as float8. */
+#define LOAD8(role, pointer, index) PASTE(load8_, role)(pointer, index)
+#define load8_F32(p, i) vload8(0, (p) + (i))
+#define load8_F16(p, i) vload_half8(0, (p) + (i))
+#define load8_BF16(p, i) as_float8(convert_uint8(vload8(0, (p) + (i))) << 16)
+
+/* Defines NAME(pointer, index, stride, left): elements index, index + stride, .. as float8, of which `left` (1 or more) are
+ * there; the others read as 0. */
+#define DEFINE_EIGHT_OF(NAME, role)                                                                                    \
+  static float8 NAME(__global const TYPE(role) * pointer, ulong index, ulong stride, ulong left) {                     \
+    if (stride == 1 && left >= 8) return LOAD8(role, pointer, index);                                                  \
+    float values[8];                                                                                                   \
+    for (int i = 0; i < 8; i++) {                                                                                      \
+      float value = LOAD(role, pointer, index + min((ulong)i, left - 1) * stride);                                     \
+      values[i] = (ulong)i < left ? value : 0.0f;                                                                      \
+    }                                                                                                                  \
+    return vload8(0, values);                                                                                          \
+  }
+
+static float sum_of_eight(float8 v) {
+  float4 fours = v.lo + v.hi;
+  float2 twos = fours.lo + fours.hi;
+  return twos.x + twos.y;
+}
+
+/* Integers and bools as long, without loss. */
+#define LOAD_LONG(role, pointer, index) PASTE(load_long_, role)(pointer, index)
+#define load_long_I32(p, i) convert_long((p)[i])
+#define load_long_I64(p, i) ((p)[i])
+#define load_long_BOOL(p, i) ((long)((p)[i] != 0))
+
+/* f32 to any real type, rounded to nearest even; NaN stays NaN. */
+#define STORE(role, value, pointer, index) PASTE(store_, role)(value, pointer, index)
+#define store_F32(v, p, i) ((p)[i] = (v))
+#define store_F16(v, p, i) vstore_half_rte(v, i, p)
+#define store_BF16(v, p, i) ((p)[i] = bf16_of(v))
+
+#define STORE_LONG(role, value, pointer, index) PASTE(store_long_, role)(value, pointer, index)
+#define store_long_I32(v, p, i) ((p)[i] = (int)(v))
+#define store_long_I64(v, p, i) ((p)[i] = (v))
+#define store_long_BOOL(v, p, i) ((p)[i] = (uchar)((v) != 0))
+
+static ushort bf16_of(float value) {
+  uint bits = as_uint(value);
+  uint rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  return (ushort)(isnan(value) ? (bits >> 16) | 0x40u : rounded);
+}
+
+/* ---- axes ---- */
+
+/* The offset of element `index`, counted row by row, in operand number `operand`.  `axes` holds `rank` extents, then
+ * `rank` strides for each operand. */
+static ulong offset_of(__global const long *axes, int rank, int operand, ulong index) {
+  __global const long *strides = axes + rank * (1 + operand);
+  ulong offset = 0;
+  for (int axis = rank - 1; axis > 0; axis--) {
+    ulong extent = (ulong)axes[axis];
+    offset += index % extent * (ulong)strides[axis];
+    index /= extent;
+  }
+  return offset + index * (ulong)strides[0];
+}
+
+/* Remainder that is never negative. */
+static long floor_mod(long a, long b) {
+  long rest = a % b;
+  return rest < 0 ? rest + b : rest;
+}
+
+/* ---- who may attend to whom (NUMERICS section 2); for kernels built with -DRULES ---- */
+
+#ifdef RULES
+/* MASK, KEY_MASK: the roles of those operands (IN1 ...), HAS_MASK, HAS_KEY_MASK, HAS_LENGTHS, HAS_OFFSET: they are there.
+ * `rules` holds what follows, `slopes` ALiBi's slope of each head. */
+enum {
+  RULE_KEYS,
+  RULE_ORIGIN, /* position of query 0 where no offset is given */
+  RULE_QUERIES,
+  RULE_CAUSAL,
+  RULE_LEFT, /* the window; -1: unbounded */
+  RULE_RIGHT,
+  RULE_RING,
+  RULE_ALIBI,
+  RULE_TRUE_ATTENDS,     /* what true means in a bool mask */
+  RULE_MASK_STRIDES,     /* batch, head, query, key */
+  RULE_KEY_MASK_STRIDES = RULE_MASK_STRIDES + 4, /* batch, key */
+  RULE_LENGTHS_STRIDE = RULE_KEY_MASK_STRIDES + 2,
+  RULE_OFFSET_STRIDE
+};
+
+#ifndef HAS_MASK
+#define MASK F32
+#endif
+#ifndef HAS_KEY_MASK
+#define KEY_MASK F32
+#endif
+
+#define RULE_PARAMETERS                                                                                                \
+  __global const TYPE(MASK) * mask, ulong mask_first, __global const TYPE(KEY_MASK) * key_mask, ulong key_mask_first,  \
+      __global const long *lengths, ulong lengths_first, __global const long *offset, ulong offset_first,              \
+      __global const long *rules, ulong rules_first, __global const float *slopes, ulong slopes_first
+#define RULE_ARGUMENTS                                                                                                 \
+  mask, mask_first, key_mask, key_mask_first, lengths, lengths_first, offset, offset_first, rules, rules_first,        \
+      slopes, slopes_first
+
+/* Where query `query` stands. */
+static long position_of(long batch, long query, __global const long *offset, ulong offset_first,
+                        __global const long *rules) {
+#ifdef HAS_OFFSET
+  return query + offset[offset_first + (ulong)(batch * rules[RULE_OFFSET_STRIDE])];
+#else
+  return query + rules[RULE_ORIGIN];
+#endif
+}
+
+/* The score of a query for a key after biases: -inf where it may not attend.  What a forbidden score or bias holds is
+ * selected away, never added or multiplied: NaN and Inf there leave no trace. */
+static float ruled_score(float score, long batch, long head, long query, long key, RULE_PARAMETERS) {
+  rules += rules_first;
+  bool allowed = score != -INFINITY;
+  float bias = 0.0f;
+
+#ifdef HAS_MASK
+  __global const long *ms = rules + RULE_MASK_STRIDES;
+  ulong mask_at = mask_first + (ulong)(batch * ms[0] + head * ms[1] + query * ms[2] + key * ms[3]);
+#if IS_BOOL(MASK)
+  allowed = allowed && (mask[mask_at] != 0) == (rules[RULE_TRUE_ATTENDS] != 0);
+#else
+  float mask_bias = LOAD(MASK, mask, mask_at);
+  allowed = allowed && mask_bias != -INFINITY;
+  bias += mask_bias;
+#endif
+#endif
+
+#ifdef HAS_KEY_MASK
+  __global const long *ks = rules + RULE_KEY_MASK_STRIDES;
+  ulong key_mask_at = key_mask_first + (ulong)(batch * ks[0] + key * ks[1]);
+#if IS_BOOL(KEY_MASK)
+  allowed = allowed && (key_mask[key_mask_at] != 0) == (rules[RULE_TRUE_ATTENDS] != 0);
+#else
+  float key_bias = LOAD(KEY_MASK, key_mask, key_mask_at);
+  allowed = allowed && key_bias != -INFINITY;
+  bias += key_bias;
+#endif
+#endif
+
+#ifdef HAS_LENGTHS
+  allowed = allowed && key < lengths[lengths_first + (ulong)(batch * rules[RULE_LENGTHS_STRIDE])];
+#endif
+
+  long position = position_of(batch, query, offset, offset_first, rules);
+  long place = key; /* the position of what lies at `key` */
+  if (rules[RULE_RING]) {
+    long newest = position - query + rules[RULE_QUERIES] - 1;
+    place = newest - floor_mod(newest - key, rules[RULE_KEYS]);
+    allowed = allowed && place >= 0;
+  }
+  if (rules[RULE_CAUSAL]) allowed = allowed && place <= position;
+  if (rules[RULE_LEFT] >= 0) allowed = allowed && place >= position - rules[RULE_LEFT];
+  if (rules[RULE_RIGHT] >= 0) allowed = allowed && place <= position + rules[RULE_RIGHT];
+  if (rules[RULE_ALIBI]) bias -= slopes[slopes_first + (ulong)head] * convert_float(position - place);
+  return allowed ? score + bias : -INFINITY;
+}
+#endif
