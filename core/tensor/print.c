@@ -32,29 +32,41 @@ static void for_each_shown(ph_print_view *view, uint32_t axis, size_t offset,
 /* ---- NumPy's layout ------------------------------------------------------------------------------------------------
  */
 
-/* A text in a row: on a new line where it does not fit, unless it is the first of its line.  *column is where the line
- * ends, `indent` where rows begin. */
-static void print_word(const ph_print_view *view, const char *word, int *column, int indent) {
-  int width = (int)strlen(word), limit = PH_PRINT_LINE - indent; /* as many ']' may follow */
-  if (*column == indent) {
-    *column += fprintf(view->to, "%s", word);
-  } else if (*column + 1 + width > limit) {
-    fprintf(view->to, "\n%*s%s", indent, "", word);
-    *column = indent + width;
-  } else {
-    *column += fprintf(view->to, " %s", word);
+/* A row of texts that may take several lines. */
+typedef struct row_lines {
+  FILE *to;
+  int indent; /* where lines begin */
+  int column; /* where the line ends, with the spaces owed */
+  int owed;   /* spaces behind the last text: only written where something follows on its line */
+} row_lines;
+
+/* On a new line where the text does not fit, unless it is the first of its line. */
+static void print_word(row_lines *row, const char *word) {
+  int width = (int)strlen(word), text = width, limit = PH_PRINT_LINE - row->indent; /* as many ']' may follow */
+  while (text > 0 && word[text - 1] == ' ') text--;
+  if (row->column > row->indent) {
+    bool wraps = row->column + 1 + width > limit;
+    if (wraps)
+      fprintf(row->to, "\n%*s", row->indent, "");
+    else
+      fprintf(row->to, "%*s", row->owed + 1, "");
+    row->column = wraps ? row->indent : row->column + 1;
   }
+  fprintf(row->to, "%.*s", text, word);
+  row->column += width;
+  row->owed = width - text;
 }
 
 static void print_row(const ph_print_view *view, size_t offset) {
   uint32_t axis = view->tensor->rank - 1;
-  int indent = (int)view->tensor->rank, column = indent;
+  row_lines row = {.to = view->to, .indent = (int)view->tensor->rank, .column = (int)view->tensor->rank};
   for (int64_t i = 0; i < ph_print_shown(view, axis); i++) {
     char text[PH_CELL_SIZE];
-    if (i == PH_PRINT_EDGE && ph_print_gap(view, axis)) print_word(view, "...", &column, indent);
+    if (i == PH_PRINT_EDGE && ph_print_gap(view, axis)) print_word(&row, "...");
     ph_cell_text(&view->style, offset + (size_t)ph_print_place(view, axis, i), text);
-    print_word(view, text, &column, indent);
+    print_word(&row, text);
   }
+  fprintf(view->to, "%*s", row.owed, "");
 }
 
 static void print_separator(const ph_print_view *view, uint32_t axis) {
@@ -79,11 +91,13 @@ static void print_axis(const ph_print_view *view, uint32_t axis, size_t offset) 
   fputc(']', view->to);
 }
 
-/* A single number is written as Python would: 1.0, not 1. */
+/* A single number is written as Python would: 1.0 and 1e-06, where an array has 1. and 1.e-06. */
 static void print_scalar(const ph_print_view *view) {
   char text[PH_CELL_SIZE];
   ph_cell_text(&view->style, 0, text);
-  fprintf(view->to, "%s%s", text, text[strlen(text) - 1] == '.' ? "0" : "");
+  char *point = strchr(text, '.');
+  if (point != NULL && point[1] == 'e') memmove(point, point + 1, strlen(point));
+  fprintf(view->to, "%s%s", text, point != NULL && point[1] == '\0' ? "0" : "");
 }
 
 /* ---- both
