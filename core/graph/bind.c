@@ -125,7 +125,7 @@ typedef struct binder {
   const ph_model *model;
   ph_net *net;
   ph_scope scope;
-  uint32_t *values; /* by model value: the net value, PH_NONE while there is none */
+  uint32_t *values; /* net->of_model */
   ph_error *error;
 } binder;
 
@@ -311,16 +311,18 @@ static ph_status bind_all_values(binder *b, ph_tensor *const *weights) {
 ph_status ph_bind(const ph_model *model, const ph_dim *dims, ph_tensor *const *weights, ph_notes *notes, ph_net **out,
                   ph_error *error) {
   ph_net *net = ph_new_array(1, sizeof(*net));
-  uint32_t *values = ph_new_array(model->value_count, sizeof(*values));
+  if (net == NULL) return ph_fail_memory(error);
   ph_dim_scope storage = {model, dims};
-  ph_status status = ph_fail_memory(error);
-  if (net == NULL || values == NULL) goto done;
   net->model = model;
   net->notes = notes;
-  binder b = {.model = model, .net = net, .scope = ph_scope_of_dims(&storage), .values = values, .error = error};
-  status = bind_all_values(&b, weights);
-done:
-  free(values);
+  net->of_model = ph_arena_array(&net->arena, model->value_count, sizeof(*net->of_model));
+  ph_status status = ph_fail_memory(error);
+  if (net->of_model != NULL) {
+    binder b = {
+        .model = model, .net = net, .scope = ph_scope_of_dims(&storage), .values = net->of_model, .error = error};
+    status = bind_all_values(&b, weights);
+  }
+  net->notes = NULL; /* the collector is the caller's and may be gone when passes add nodes */
   if (status == PH_OK)
     *out = net;
   else

@@ -17,6 +17,8 @@ void ph_net_destroy(ph_net *net) {
 }
 
 uint32_t ph_net_value_find(const ph_net *net, const char *path) {
+  uint32_t declared = net->of_model != NULL ? ph_model_value_find(net->model, path) : PH_NONE;
+  if (declared != PH_NONE && net->of_model[declared] != PH_NONE) return net->of_model[declared];
   for (uint32_t i = 0; i < net->value_count; i++)
     if (strcmp(net->values[i].path, path) == 0) return i;
   return PH_NONE;

@@ -35,6 +35,7 @@ struct ph_net {
   uint32_t value_count, value_capacity, node_count, node_capacity;
   ph_tensor **owned; /* constants that the net keeps alive */
   uint32_t owned_count, owned_capacity;
+  uint32_t *of_model; /* by model value: the net value, PH_NONE for scalars (each reader has its own) */
   struct ph_notes *notes; /* where warnings go; may be NULL */
 };
 
@@ -46,7 +47,9 @@ typedef struct ph_notes {
 
 void ph_net_destroy(ph_net *net); /* NULL is fine */
 
-uint32_t ph_net_value_find(const ph_net *net, const char *path); /* PH_NONE if there is none */
+/* By path, as `outputs`, -o and --tensor name values: the model's own and the inner ones of composites; PH_NONE if there is
+ * none. */
+uint32_t ph_net_value_find(const ph_net *net, const char *path);
 
 /* A new value of kind CONSTANT; the net retains the tensor. */
 PH_NODISCARD ph_status ph_net_add_constant(ph_net *net, const char *path, ph_tensor *tensor, uint32_t *out,

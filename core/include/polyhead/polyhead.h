@@ -173,7 +173,7 @@ typedef struct ph_compare_node {
 } ph_compare_node;
 
 typedef struct ph_compare_device {
-  const char *spec;
+  const char *spec; /* as given */
   char name[128];
   bool pass;
   uint32_t node_count;

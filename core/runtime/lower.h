@@ -1,0 +1,38 @@
+/* Lowering: from nodes of a net to the graph that a backend sees (backend.h), views and all. */
+#ifndef POLYHEAD_RUNTIME_LOWER_H
+#define POLYHEAD_RUNTIME_LOWER_H
+
+#include "graph/net.h"
+
+/* A piece of memory that one or more tensors of the lowered graph are views of. */
+typedef struct ph_storage {
+  uint32_t value;      /* of the net */
+  ph_tensor_kind kind; /* INPUT, CONSTANT, INNER or OUTPUT */
+  uint64_t bytes;
+  uint32_t first, last; /* the first and last node of the lowered graph that touch it */
+} ph_storage;
+
+typedef struct ph_lowered {
+  ph_arena arena;
+  ph_graph graph; /* every dim concrete */
+  ph_graph open;  /* the same with PH_DIM_VARIES and PH_ATTR_VARIES, for program_create() */
+  uint32_t *tensor_storage; /* by tensor */
+  ph_storage *storages;
+  uint32_t storage_count;
+} ph_lowered;
+
+typedef enum ph_lower_mode {
+  PH_LOWER_RUN,   /* values flow from node to node */
+  PH_LOWER_APART  /* every node has inputs and outputs of its own, so that each can be fed and judged alone */
+} ph_lower_mode;
+
+/* `nodes` are consecutive nodes of the net, which outlives the result.  In PH_LOWER_RUN a value is an OUTPUT where it is kept
+ * or read by a node outside `nodes`. */
+PH_NODISCARD ph_status ph_lower(const ph_net *net, ph_net_node *const *nodes, uint32_t node_count, ph_lower_mode mode,
+                                ph_lowered **out, ph_error *error);
+void ph_lowered_destroy(ph_lowered *lowered); /* NULL is fine */
+
+/* A text that is the same for two open graphs exactly where one program serves both.  To be freed with free(). */
+char *ph_lowered_signature(const ph_lowered *lowered);
+
+#endif

@@ -1,0 +1,32 @@
+/* A segment: consecutive nodes on one device, as a program, a plan and the buffers they need. */
+#ifndef POLYHEAD_RUNTIME_SEGMENT_H
+#define POLYHEAD_RUNTIME_SEGMENT_H
+
+#include "runtime/context.h"
+#include "runtime/lower.h"
+
+/* Programs of a session, by signature: a plan for new dims finds the program of the old ones. */
+typedef struct ph_program_cache ph_program_cache;
+PH_NODISCARD ph_status ph_program_cache_create(ph_program_cache **out, ph_error *error);
+void ph_program_cache_destroy(ph_program_cache *cache); /* after the segments that use it; NULL is fine */
+
+typedef struct ph_segment ph_segment;
+
+/* Takes over `lowered`, also when it fails.  `constants` are retained as long as the program lives. */
+PH_NODISCARD ph_status ph_segment_create(const ph_open_device *device, ph_program_cache *programs, const ph_net *net,
+                                         ph_lowered *lowered, ph_segment **out, ph_error *error);
+void ph_segment_destroy(ph_segment *segment); /* NULL is fine */
+const ph_lowered *ph_segment_lowered(const ph_segment *segment);
+const ph_open_device *ph_segment_device(const ph_segment *segment);
+
+/* Bytes of: the arena, the workspace. */
+uint64_t ph_segment_arena_bytes(const ph_segment *segment);
+uint64_t ph_segment_workspace_bytes(const ph_segment *segment);
+
+/* Runs once.  inputs[s] and outputs[s] are host memory for storage s of the lowered graph, dense; read where the
+ * storage is an INPUT, or OUTPUT; storages without elements may be NULL.  Buffers are made at the first run.  `times`,
+ * where not NULL, has one record per node.  A failure's error->node is an index in the lowered graph. */
+PH_NODISCARD ph_status ph_segment_run(ph_segment *segment, const void *const *inputs, void *const *outputs,
+                                      ph_node_time *times, ph_error *error);
+
+#endif

@@ -1,0 +1,52 @@
+/* The inside of a session: what is planned for each set of dims, and what a run leaves behind. */
+#ifndef POLYHEAD_RUNTIME_SESSION_H
+#define POLYHEAD_RUNTIME_SESSION_H
+
+#include "runtime/context.h"
+#include "runtime/place.h"
+#include "runtime/segment.h"
+
+/* The model at one set of dims on the session's devices. */
+typedef struct ph_session_plan {
+  ph_dim *dims; /* model->dim_count */
+  ph_net *net;
+  ph_placement *placements; /* by node of the net */
+  bool refused;             /* some node has no device: then there are no segments */
+  ph_segment **segments;
+  uint32_t *segment_first; /* the first node of each segment */
+  uint32_t segment_count;
+  ph_tensor **values;      /* by net value: on the host, during and after a run; NULL where not there */
+  ph_node_time *times;     /* by node of the net */
+  ph_node_report *reports; /* filled when asked for; texts in net->arena */
+  struct ph_session_plan *next;
+} ph_session_plan;
+
+struct ph_session {
+  ph_context *context;
+  ph_model *model;
+  ph_open_device *device, *reference; /* reference: the fallback, or NULL */
+  ph_program_cache *programs;
+  ph_session_plan *plans, *current;
+  ph_tensor **inputs;   /* by model input: as given, NULL where not */
+  ph_tensor **defaults; /* by model input: made from its source, at the dims of the last run */
+  ph_tensor **weights;  /* by model weight, as resolved */
+  ph_tensor **aligned;  /* the same, aligned as backends want it */
+  char **keep;
+  uint32_t keep_count;
+  ph_output *outputs; /* the model's, then the kept ones */
+  uint32_t output_count;
+  uint32_t *output_values; /* net values in `current` */
+  ph_arena labels;
+  bool times, poisoned;
+};
+
+/* The host tensor of an input of the net: given, its default, or a scalar's value.  Makes defaults. */
+PH_NODISCARD ph_status ph_session_input_tensor(ph_session *session, ph_session_plan *plan, uint32_t value,
+                                               ph_tensor **out, ph_error *error);
+
+/* inputs_check.c: ids, offsets and lengths that come from outside, before anything runs (DESIGN 3); warns of float
+ * masks of only 0 and 1.  `host` are host tensors by net value, NULL where the value is computed. */
+PH_NODISCARD ph_status ph_check_indices(const ph_net *net, ph_tensor *const *host, ph_context *context,
+                                        ph_error *error);
+
+#endif
