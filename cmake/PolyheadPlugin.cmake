@@ -11,4 +11,7 @@ function(polyhead_plugin name)
   set_target_properties(plugin_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${name} C_VISIBILITY_PRESET hidden
                         LINK_DEPENDS ${POLYHEAD_PLUGIN_MAP}
                         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/plugins/$<0:>)
+  # The library loads nothing that others may write to; under a umask of 002 a linker makes just that.
+  add_custom_command(TARGET plugin_${name} POST_BUILD
+                     COMMAND chmod go-w $<TARGET_FILE:plugin_${name}> $<TARGET_FILE_DIR:plugin_${name}>)
 endfunction()
