@@ -2,7 +2,6 @@
 #define _GNU_SOURCE /* dladdr, secure_getenv */
 #include "runtime/plugin.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -35,13 +34,10 @@ static const struct {
 static const size_t required_size = offsetof(ph_backend, finish) + sizeof(((ph_backend *)0)->finish);
 
 static bool is_backend_name(const char *name) {
-  if (!islower((unsigned char)name[0])) return false;
-  for (const char *c = name; *c != '\0'; c++)
-    if (!islower((unsigned char)*c) && !isdigit((unsigned char)*c) && *c != '_') return false;
-  return true;
+  return name[0] >= 'a' && name[0] <= 'z' && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
 }
 
-ph_status ph_backend_check(const ph_backend *backend, ph_error *error) {
+static ph_status check_backend(const ph_backend *backend, ph_error *error) {
   /* The first two members are there in every version; nothing after them is read before they are known to be right. */
   if (backend->struct_size < offsetof(ph_backend, abi_version) + sizeof(backend->abi_version))
     return ph_fail(error, PH_INCOMPATIBLE, "its struct_size of %u bytes is too short for any ABI",
@@ -117,7 +113,7 @@ static ph_status query_file(const char *path, const ph_backend **out, ph_error *
   const ph_backend *backend = query(PH_ABI_VERSION);
   if (backend == NULL)
     return ph_fail(error, PH_INCOMPATIBLE, "it cannot serve plugin ABI %u.%u", PH_ABI_MAJOR, PH_ABI_MINOR);
-  PH_TRY(ph_backend_check(backend, error));
+  PH_TRY(check_backend(backend, error));
   *out = backend;
   return PH_OK;
 }

@@ -29,7 +29,4 @@ typedef struct ph_plugin_list {
 PH_NODISCARD ph_status ph_plugin_list_load(ph_plugin_list *list, const char *const *files, uint32_t file_count,
                                            ph_error *error);
 
-/* PH_INCOMPATIBLE with the reason unless the host may call this backend: ABI, size, required entries, name. */
-PH_NODISCARD ph_status ph_backend_check(const ph_backend *backend, ph_error *error);
-
 #endif

@@ -99,7 +99,7 @@ static void test_problems(void **state) {
       "fails_to_count: the driver was lost",
       "fails_to_open: the stub was told to fail",
       "no_device: it found no device",
-      "wrong_alignment: device 0: its alignment is no power of two",
+      "wrong_alignment: device 0: its alignment of 48 bytes is no power of two",
   };
   assert_int_equal(ph_context_problem_count(context), 5);
   for (uint32_t i = 0; i < 5; i++) assert_string_equal(ph_context_problem(context, i), expected[i]);
