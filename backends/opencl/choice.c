@@ -24,19 +24,22 @@ ph_status cl_choose(ph_device *device, const cl_limits *limits, const ph_graph *
   *out = (cl_choice){0};
   if (op == NULL) return ph_fail(error, PH_UNSUPPORTED, "there are no OpenCL kernels for '%s'", node->op);
   char reason[CL_REASON] = "no variant is left";
-  ph_status failure = PH_OK;
+  ph_error problem = PH_ERROR_INIT; /* of the last variant that did not build */
+  ph_status status = PH_OK, failure = PH_OK;
   const cl_variant *variant;
   for (; (variant = cl_variant_at(device, op, index)) != NULL; index++) {
     cl_choice_free(out);
     out->index = index;
-    ph_status status = attempt(device, limits, op, variant, graph, node, out, reason, error);
+    status = attempt(device, limits, op, variant, graph, node, out, reason, &problem);
     if (out->variant != NULL) return PH_OK;
     if (status == PH_OK) continue;
-    if (status != PH_DEVICE_FAILED) return status;
     failure = status;
-    PH_TRY(cl_variant_retire(device, op, variant, out->options.data, "its kernels cannot be built", error));
+    if (status != PH_DEVICE_FAILED) break;
+    PH_TRY(cl_variant_retire(device, op, variant, out->options.data, problem.message, error));
   }
-  return failure != PH_OK ? failure : ph_fail(error, PH_UNSUPPORTED, "node '%s': %s", node->id, reason);
+  if (failure == PH_OK) return ph_fail(error, PH_UNSUPPORTED, "node '%s': %s", node->id, reason);
+  if (error != NULL) cl_give(error, &problem, sizeof(problem));
+  return failure;
 }
 
 void cl_choice_free(cl_choice *choice) {
