@@ -162,7 +162,7 @@ const cli_command cli_check = {
     .arguments = "CONFIG",
     .least = 1,
     .most = 1,
-    .options = CLI_DEVICE | CLI_WEIGHTS | CLI_INPUT | CLI_DIM | CLI_RANDOM | CLI_COMMON,
+    .options = CLI_DEVICE | CLI_WEIGHTS | CLI_INPUT | CLI_DIM | CLI_RANDOM | CLI_FALLBACK | CLI_COMMON,
     .summary = "show shapes, costs and who would run each node; run nothing",
     .text =
         "Lists each node with its op, output, FLOPs, bytes, device and variant, or why the device refuses it; then\n"

@@ -21,7 +21,7 @@ enum {
   CLI_JSON = 1u << 11,
   CLI_HELP = 1u << 12,
   CLI_DEVICES = CLI_DEVICE | 1u << 13, /* -d may be given more than once */
-  CLI_COMMON = CLI_FALLBACK | CLI_PLUGIN | CLI_VERBOSE | CLI_JSON | CLI_HELP
+  CLI_COMMON = CLI_PLUGIN | CLI_VERBOSE | CLI_JSON | CLI_HELP
 };
 
 /* What was given for an option that may be repeated; the texts are those of argv. */

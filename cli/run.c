@@ -162,7 +162,8 @@ const cli_command cli_run = {
     .arguments = "CONFIG",
     .least = 1,
     .most = 1,
-    .options = CLI_DEVICE | CLI_WEIGHTS | CLI_INPUT | CLI_OUTPUT | CLI_DIM | CLI_RANDOM | CLI_PROFILE | CLI_COMMON,
+    .options = CLI_DEVICE | CLI_WEIGHTS | CLI_INPUT | CLI_OUTPUT | CLI_DIM | CLI_RANDOM | CLI_PROFILE | CLI_FALLBACK |
+               CLI_COMMON,
     .summary = "run a config and print or write its outputs",
     .text = "Runs CONFIG on a device.  Without -o every output is printed: name, type, shape and values, shortened.\n"
             "With -o the values named go to files and nothing is printed; PATH is an output or any value on the way,\n"

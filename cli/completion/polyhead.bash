@@ -7,7 +7,7 @@ _polyhead_files() {
 
 _polyhead() {
   local word=$2 previous=$3 command=${COMP_WORDS[1]}
-  local common='--fallback --plugin -v --verbose --json -h --help'
+  local common='--plugin -v --verbose --json -h --help'
   local model='-d --device --weights -i --input --dim --random'
   COMPREPLY=()
 
@@ -39,8 +39,8 @@ _polyhead() {
   if [[ $word == -* ]]; then
     local options=
     case $command in
-    run) options="$model -o --output --profile $common" ;;
-    check) options="$model $common" ;;
+    run) options="$model -o --output --profile --fallback $common" ;;
+    check) options="$model --fallback $common" ;;
     compare) options="$model --per-node $common" ;;
     devices | plugins | ops | schema) options=$common ;;
     help) options='--json -h --help' ;;

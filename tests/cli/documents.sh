@@ -40,7 +40,7 @@ diff "$scratch/log/options" "$scratch/log/described" || fail "the man page descr
 # What a command's synopsis in the man page leaves out it says in words.
 while read -r command; do
   "$POLYHEAD" help "$command" | grep -oE -- '--[a-z-]+' | sort -u |
-    grep -vxE -- '--(json|help|plugin|fallback|verbose)' >"$scratch/log/help"
+    grep -vxE -- '--(json|help|plugin|verbose)' >"$scratch/log/help"
   sed -n "/^\\\\fBpolyhead $command\\\\fR/,/^\\\\fBpolyhead/{/polyhead $command/p;/^ /p}" "$man" |
     sed 's/\\-/-/g; s/-d\\fR/--device\\fR/g; s/-i\\fR/--input\\fR/g; s/-o\\fR/--output\\fR/g; s/-v\\fR/\\fR/g' |
     grep -oE -- '--[a-z-]+' | sort -u >"$scratch/log/synopsis"
