@@ -13,9 +13,10 @@
 
 /* Fills *error (which may be NULL) and returns `code`, so that `return ph_fail(error, PH_INVALID, "...", ...)` is one
  * line.  The message is one sentence: what failed, on what, and the cure.  Longer text is cut at a UTF-8 border. */
-#define ph_fail(error, code, ...) ph_error_set((error), (code), __FILE__, __LINE__, __VA_ARGS__)
+#define ph_fail(error, code, ...) (ph_error_set((error), (code), __FILE__, __LINE__, __VA_ARGS__), (code))
 
-PH_NODISCARD ph_status ph_error_set(ph_error *error, ph_status code, const char *file, int line, const char *format, ...)
+/* Returns `code`; ph_fail() repeats it so that the compiler sees that it is not PH_OK. */
+ph_status ph_error_set(ph_error *error, ph_status code, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
 #define ph_fail_memory(error) ph_fail((error), PH_OUT_OF_MEMORY, "out of host memory")
