@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "graph/number.h"
 
-/* MAX_DEPTH bounds the parser's recursion, MAX_LENGTH the depth of the tree and so that of the evaluation. */
-enum { MAX_DEPTH = 100, MAX_LENGTH = 4096 };
+/* Bounds the recursion of the parser, and that of whoever walks the tree. */
+enum { MAX_DEPTH = 100 };
 
 typedef enum expr_kind { INTEGER, DECIMAL, NAME, NEGATE, SQRT, ADD, SUBTRACT, MULTIPLY, DIVIDE } expr_kind;
 
@@ -22,6 +22,7 @@ struct ph_expr {
   double real;
   const char *name;
   const ph_expr *left, *right;
+  int height;
   const char *whole; /* the text of the outermost expression */
   size_t start, end; /* this one's part of it */
 };
@@ -52,10 +53,17 @@ static ph_status fail_expected(parser *p, const char *expected) {
   return ph_fail(p->error, PH_INVALID, "'%s' has '%s' where %s is expected", p->text, p->text + p->at, expected);
 }
 
-static ph_status make(parser *p, expr_kind kind, size_t start, ph_expr **out) {
+/* An expression whose text ends here.  A long sum is a deep tree too. */
+static ph_status make(parser *p, expr_kind kind, size_t start, const ph_expr *left, const ph_expr *right,
+                      ph_expr **out) {
+  int height = left != NULL ? left->height + 1 : 0;
+  if (right != NULL && right->height >= height) height = right->height + 1;
+  if (height > MAX_DEPTH)
+    return ph_fail(p->error, PH_INVALID, "the expression has more than %d operations in a row", MAX_DEPTH);
   *out = ph_arena_alloc(p->arena, sizeof(**out));
   if (*out == NULL) return ph_fail_memory(p->error);
-  **out = (ph_expr){.kind = kind, .whole = p->text, .start = start, .end = p->at};
+  **out = (ph_expr){
+      .kind = kind, .left = left, .right = right, .height = height, .whole = p->text, .start = start, .end = p->at};
   return PH_OK;
 }
 
@@ -69,7 +77,7 @@ static ph_status parse_number(parser *p, ph_expr **out) {
   p->at += length;
   if (number.problem != NULL)
     return ph_fail(p->error, PH_INVALID, "%.*s in '%s' %s", (int)length, p->text + start, p->text, number.problem);
-  PH_TRY(make(p, number.is_integer ? INTEGER : DECIMAL, start, out));
+  PH_TRY(make(p, number.is_integer ? INTEGER : DECIMAL, start, NULL, NULL, out));
   (*out)->integer = number.integer;
   (*out)->real = number.real;
   return PH_OK;
@@ -89,11 +97,9 @@ static ph_status parse_name(parser *p, ph_expr **out) {
     PH_TRY(parse_sum(p, &inner));
     if (p->text[p->at] != ')') return fail_expected(p, "')'");
     p->at++;
-    PH_TRY(make(p, SQRT, start, out));
-    (*out)->left = inner;
-    return PH_OK;
+    return make(p, SQRT, start, inner, NULL, out);
   }
-  PH_TRY(make(p, NAME, start, out));
+  PH_TRY(make(p, NAME, start, NULL, NULL, out));
   (*out)->end = start + length;
   if (length == 1 && p->text[start] == 'i') { /* the round of a repeat */
     if (p->round == NULL) return ph_fail(p->error, PH_INVALID, "'i' is the round of a repeat, and there is none here");
@@ -115,11 +121,7 @@ static ph_status parse_factor(parser *p, ph_expr **out) {
   if (c == '-' || c == '+') {
     p->at++;
     PH_TRY(parse_factor(p, out));
-    if (c == '-') {
-      ph_expr *inner = *out;
-      PH_TRY(make(p, NEGATE, start, out));
-      (*out)->left = inner;
-    }
+    if (c == '-') PH_TRY(make(p, NEGATE, start, *out, NULL, out));
   } else if (c == '(') {
     p->at++;
     PH_TRY(parse_sum(p, out));
@@ -151,9 +153,7 @@ static ph_status parse_binary(parser *p, ph_status (*operand)(parser *, ph_expr 
     p->at++;
     ph_expr *left = *out, *right;
     PH_TRY(operand(p, &right));
-    PH_TRY(make(p, c == a ? kind_a : kind_b, left->start, out));
-    (*out)->left = left;
-    (*out)->right = right;
+    PH_TRY(make(p, c == a ? kind_a : kind_b, left->start, left, right, out));
   }
 }
 
@@ -166,10 +166,7 @@ static ph_status parse_sum(parser *p, ph_expr **out) {
 }
 
 ph_status ph_expr_parse(ph_arena *arena, const char *text, const int64_t *round, const ph_expr **out, ph_error *error) {
-  size_t length = strlen(text);
-  if (length > MAX_LENGTH)
-    return ph_fail(error, PH_INVALID, "the expression has %zu characters; %d is the most", length, MAX_LENGTH);
-  parser p = {.arena = arena, .text = ph_arena_copy(arena, text, length), .round = round, .error = error};
+  parser p = {.arena = arena, .text = ph_arena_copy(arena, text, strlen(text)), .round = round, .error = error};
   if (p.text == NULL) return ph_fail_memory(error);
   ph_expr *expr;
   PH_TRY(parse_sum(&p, &expr));
@@ -183,7 +180,7 @@ ph_status ph_expr_number(ph_arena *arena, int64_t value, const ph_expr **out, ph
   if (text == NULL) return ph_fail_memory(error);
   parser p = {.arena = arena, .text = text, .at = strlen(text), .error = error};
   ph_expr *expr;
-  PH_TRY(make(&p, INTEGER, 0, &expr));
+  PH_TRY(make(&p, INTEGER, 0, NULL, NULL, &expr));
   expr->integer = value;
   expr->real = (double)value;
   *out = expr;
