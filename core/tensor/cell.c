@@ -127,7 +127,7 @@ static void choose_notation(ph_cell_style *style) {
   bool uneven = style->smallest < 1e-4 || style->largest / style->smallest > 1000;
   /* In a table it is the large values that matter: weights of 1e-9 beside 0.5 may read 0.0000. */
   if (style->table && !style->exact) uneven = style->largest < 1e-4;
-  style->exponent = style->largest > 0 && (style->largest >= 1e8 || uneven);
+  style->exponent = style->largest > 0 && (style->largest >= 1e6 || uneven);
   if (style->exact) {
     style->most_decimals = PH_CELL_SIZE / 2;
   } else if (style->exponent) {
