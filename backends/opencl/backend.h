@@ -7,7 +7,7 @@
 #include "opencl/platform.h"
 
 typedef struct cl_flavour {
-  const char *name;      /* before every line in the log */
+  const char *name;
   bool pocl_only;        /* the devices of PoCL alone, else those of every platform */
   bool baseline_on_pocl; /* PoCL runs the portable kernels unless told otherwise, so that they are always exercised */
 } cl_flavour;

@@ -55,13 +55,16 @@ static ph_status build_from_source(ph_device *device, cl_build *build, const ph_
   cl_program program = clCreateProgramWithSource(device->cl, 1, &string, &length, &code);
   if (code != CL_SUCCESS) return cl_fail(error, code, "clCreateProgramWithSource");
   code = clBuildProgram(program, 1, &device->found->device, build->options, NULL, NULL);
+  ph_text log = {0};
+  if (code != CL_SUCCESS || device->kernel_folder != NULL) fetch_log(device, program, &log);
+  const char *text = log.data != NULL ? log.data : "";
   if (code == CL_SUCCESS) {
+    if (text[0] != '\0') cl_log(device->context, PH_LOG_WARN, "%s, options %s:\n%s", build->file, build->options, text);
+    ph_text_free(&log);
     build->program = program;
     return PH_OK;
   }
-  ph_text log = {0};
-  fetch_log(device, program, &log);
-  ph_status status = fail_build(device, build, log.data != NULL ? log.data : "", code, error);
+  ph_status status = fail_build(device, build, text, code, error);
   ph_text_free(&log);
   cl_note_release(device->context, clReleaseProgram(program), "clReleaseProgram");
   return status;

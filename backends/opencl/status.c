@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "opencl/backend.h"
 
@@ -96,11 +95,9 @@ void cl_log(const ph_backend_context *context, ph_log_level level, const char *f
   va_start(arguments, format);
   va_copy(again, arguments);
   int length = vsnprintf(NULL, 0, format, arguments);
-  size_t name = strlen(context->flavour->name) + 2;
-  char *text = length < 0 ? NULL : malloc(name + (size_t)length + 1);
+  char *text = length < 0 ? NULL : malloc((size_t)length + 1);
   if (text != NULL) {
-    snprintf(text, name + 1, "%s: ", context->flavour->name);
-    vsnprintf(text + name, (size_t)length + 1, format, again);
+    vsnprintf(text, (size_t)length + 1, format, again);
     host->log(host->user, level, text);
   }
   free(text);

@@ -13,7 +13,7 @@ const char *cl_error_name(cl_int code); /* "CL_OUT_OF_RESOURCES"; "an unknown Op
 PH_NODISCARD ph_status cl_fail_at(ph_error *error, ph_status status, cl_int code, const char *call, const char *file,
                                   int line);
 
-/* A line of any length for the host, starting with the backend's name. */
+/* A line of any length for the host, which puts the backend's name before it. */
 struct ph_backend_context;
 void cl_log(const struct ph_backend_context *context, ph_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

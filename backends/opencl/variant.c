@@ -39,9 +39,10 @@ static const char *type_name(ph_dtype dtype) {
   return (unsigned)dtype < sizeof(names) / sizeof(names[0]) ? names[dtype] : NULL;
 }
 
-ph_status cl_variant_options(const cl_op *op, const cl_variant *variant, const ph_graph *graph, const ph_node *node,
-                             ph_text *out, ph_error *error) {
-  ph_text_add(out, "-cl-std=CL1.2");
+ph_status cl_variant_options(const ph_device *device, const cl_op *op, const cl_variant *variant, const ph_graph *graph,
+                             const ph_node *node, ph_text *out, ph_error *error) {
+  /* A compiler's warnings, which PoCL prints to stderr, are for whoever is at work on the kernels. */
+  ph_text_add(out, device->kernel_folder != NULL ? "-cl-std=CL1.2" : "-cl-std=CL1.2 -w");
   for (uint32_t i = 0; i < (op->alike ? 1 : node->input_count); i++)
     if (node->inputs[i] != PH_NONE)
       ph_text_add(out, " -DIN%" PRIu32 "=%s", i, type_name(graph->tensors[node->inputs[i]]->dtype));
@@ -65,7 +66,8 @@ static ph_status is_retired(ph_device *device, const cl_variant *variant, const 
   for (const cl_retired *retired = device->retired; retired != NULL && !*out && status == PH_OK;
        retired = retired->next) {
     if (retired->variant != variant) continue;
-    if (options.data == NULL) status = cl_variant_options(cl_find_op(node->op), variant, graph, node, &options, error);
+    if (options.data == NULL)
+      status = cl_variant_options(device, cl_find_op(node->op), variant, graph, node, &options, error);
     *out = status == PH_OK && strcmp(retired->options, options.data) == 0;
     if (*out) memcpy(reason, retired->reason, CL_REASON);
   }

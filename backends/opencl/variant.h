@@ -21,8 +21,8 @@ PH_NODISCARD ph_status cl_variant_try(ph_device *device, const cl_limits *limits
                                       char reason[CL_REASON], ph_error *error);
 
 /* The compiler options of a variant for a node. */
-PH_NODISCARD ph_status cl_variant_options(const cl_op *op, const cl_variant *variant, const ph_graph *graph,
-                                          const ph_node *node, ph_text *out, ph_error *error);
+PH_NODISCARD ph_status cl_variant_options(const ph_device *device, const cl_op *op, const cl_variant *variant,
+                                          const ph_graph *graph, const ph_node *node, ph_text *out, ph_error *error);
 
 /* From now on this variant with these options is passed over on this device; says so once in the log.  Any thread. */
 PH_NODISCARD ph_status cl_variant_retire(ph_device *device, const cl_op *op, const cl_variant *variant,
