@@ -299,6 +299,7 @@ static ph_status make_segments(ph_session *session, ph_session_plan *plan, ph_er
 static ph_status build_plan(ph_session *session, ph_session_plan *plan, ph_error *error) {
   ph_notes notes = {warn, session->context};
   PH_TRY(resolve_weights(session, plan->dims, error));
+  ph_weights_check_layouts(session->model, session->weights, &notes);
   PH_TRY(ph_bind(session->model, plan->dims, session->aligned, &notes, &plan->net, error));
   PH_TRY(mark_outputs(session, plan->net, session->output_values, error));
   PH_TRY(ph_fuse_attention(plan->net, error));
