@@ -161,12 +161,16 @@ static ph_status bind(const ph_graph *graph, const ph_binding *bindings, uint32_
     uint64_t bytes;
     if (!ph_reference_tensor_bytes(desc, &bytes))
       return ph_fail(error, PH_INVALID, "tensor '%s' does not fit 64 bits", desc->name);
-    if (bytes == 0) continue;
-    if (binding->buffer == NULL || binding->offset > binding->buffer->bytes ||
-        bytes > binding->buffer->bytes - binding->offset)
+    if (bytes == 0 || binding->buffer == NULL) continue;
+    if (binding->offset > binding->buffer->bytes || bytes > binding->buffer->bytes - binding->offset)
       return ph_fail(error, PH_INVALID, "tensor '%s' needs %llu bytes, which its buffer does not have at offset %llu",
                      desc->name, (unsigned long long)bytes, (unsigned long long)binding->offset);
     data[binding->tensor] = (char *)binding->buffer->memory + binding->offset;
+  }
+  for (uint32_t i = 0; i < graph->tensor_count; i++) {
+    uint64_t bytes;
+    if (data[i] == NULL && ph_reference_tensor_bytes(graph->tensors[i], &bytes) && bytes > 0)
+      return ph_fail(error, PH_INVALID, "tensor '%s' is not bound to a buffer", graph->tensors[i]->name);
   }
   return PH_OK;
 }
