@@ -6,7 +6,7 @@
 #include "config/loader.h"
 
 /* MAX_WRITTEN bounds what a short file with repeats and nested calls can grow into, in YAML nodes. */
-enum { MAX_CALL_DEPTH = 32, MAX_WRITTEN = 1000000 };
+enum { MAX_CALL_DEPTH = 32, MAX_WRITTEN = 250000 };
 
 ph_status ph_blocks_read(ph_loader *loader, ph_yaml *node) {
   static const char *const known[] = {"inputs", "weights", "state", "graph", "outputs"};
@@ -53,6 +53,17 @@ typedef struct call {
 
 /* ---- reading the call ---- */
 
+/* `frame` calls the block of `first` again, which it is called from itself. */
+static ph_status fail_recursion(ph_loader *loader, const ph_frame *frame, const ph_frame *first, ph_place place) {
+  const char *chain = first->block;
+  for (const ph_frame *at = frame;; at = at->caller) {
+    chain = ph_arena_text(&loader->scratch, "%s -> %s", at->block, chain);
+    if (chain == NULL) return ph_fail_memory(loader->error);
+    if (at == first) break;
+  }
+  return ph_fail_at(loader->error, place, "block '%s' calls itself: %s", first->block, chain);
+}
+
 static ph_status find_block(ph_loader *loader, const ph_frame *frame, call *c) {
   const ph_yaml *at = ph_yaml_get(c->source, "block");
   PH_TRY(ph_read_text(loader, at, "block", &c->block_name));
@@ -64,13 +75,8 @@ static ph_status find_block(ph_loader *loader, const ph_frame *frame, call *c) {
     return ph_fail_at(loader->error, at->place, "there is no block '%s'%s", c->block_name,
                       ph_loader_hint(loader, c->block_name, names, count));
   }
-  const char *chain = c->block_name;
-  for (const ph_frame *outer = frame; outer != NULL && outer->block != NULL; outer = outer->caller) {
-    chain = ph_arena_text(&loader->scratch, "%s -> %s", outer->block, chain);
-    if (chain == NULL) return ph_fail_memory(loader->error);
-    if (strcmp(outer->block, c->block_name) == 0)
-      return ph_fail_at(loader->error, at->place, "block '%s' calls itself: %s", c->block_name, chain);
-  }
+  for (const ph_frame *outer = frame; outer != NULL && outer->block != NULL; outer = outer->caller)
+    if (strcmp(outer->block, c->block_name) == 0) return fail_recursion(loader, frame, outer, at->place);
   if (frame->depth == MAX_CALL_DEPTH)
     return ph_fail_at(loader->error, at->place, "blocks call each other deeper than %d", MAX_CALL_DEPTH);
   c->block->used = true;
@@ -186,7 +192,7 @@ static ph_status read_repeat(ph_loader *loader, const ph_frame *frame, call *c) 
   const ph_expr *expr;
   PH_TRY(ph_read_expr(loader, frame, repeat, "repeat", &expr));
   PH_TRY(ph_dims_evaluate(loader, expr, repeat->place, &c->rounds));
-  ph_dims_pin(loader, expr);
+  ph_dims_fix(loader, expr);
   if (c->rounds < 1)
     return ph_fail_at(loader->error, repeat->place, "repeat is %" PRId64 "; it must be at least 1", c->rounds);
   return PH_OK;
@@ -229,9 +235,11 @@ static ph_status write_out(ph_loader *loader, ph_frame *inner, call *c, const ch
   return take_outputs(loader, inner, c);
 }
 
-/* Errors inside a block say where it was called; the innermost call comes first. */
+/* Errors inside a block say where it was called; of a deep chain the innermost calls. */
 static ph_status name_call(ph_loader *loader, const call *c, ph_status status) {
-  if (status == PH_OK) return status;
+  enum { MOST = 3 };
+  if (status == PH_OK || loader->named_calls == MOST) return status;
+  loader->named_calls++;
   size_t used = strlen(loader->error->message);
   snprintf(loader->error->message + used, sizeof(loader->error->message) - used, " (in block '%s', called at line %u)",
            c->block_name, c->source->place.line);

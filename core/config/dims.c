@@ -174,7 +174,26 @@ void ph_dims_pin(ph_loader *loader, const ph_expr *expr) {
   ph_expr_names(expr, pin, loader);
 }
 
-void ph_dims_mark_varying(ph_loader *loader) {
-  for (uint32_t i = 0; i < loader->model->dim_count; i++)
-    loader->model->dims[i].varies = loader->dim_notes[i].input && !loader->dim_notes[i].pinned;
+static void fix(void *user, const char *name) {
+  ph_loader *loader = user;
+  uint32_t index = ph_names_find(&loader->dims, name);
+  if (loader->dim_notes[index].fixed) return;
+  loader->dim_notes[index].fixed = true;
+  ph_expr_names(loader->model->dims[index].expr, fix, loader);
+}
+
+void ph_dims_fix(ph_loader *loader, const ph_expr *expr) {
+  ph_dims_pin(loader, expr);
+  ph_expr_names(expr, fix, loader);
+}
+
+void ph_dims_finish(ph_loader *loader) {
+  for (uint32_t i = 0; i < loader->model->dim_count; i++) {
+    ph_model_dim *dim = &loader->model->dims[i];
+    const ph_dim_note *note = &loader->dim_notes[i];
+    dim->varies = note->input && !note->pinned;
+    if (!note->fixed || note->state != PH_DIM_KNOWN) continue;
+    dim->overridden = true;
+    dim->override = note->value;
+  }
 }

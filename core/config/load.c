@@ -147,7 +147,7 @@ static ph_status read_document(ph_loader *loader, ph_yaml *root) {
   PH_TRY(ph_outputs_read(loader, outputs));
   PH_TRY(ph_labels_read(loader, ph_yaml_get(root, "labels")));
   PH_TRY(ph_biases_settle(loader));
-  ph_dims_mark_varying(loader);
+  ph_dims_finish(loader);
   ph_loader_warn_all(loader);
   return PH_OK;
 }

@@ -15,6 +15,7 @@ typedef struct ph_dim_note {
   bool used;   /* some expression, or labels, name it */
   bool axis;   /* an input, a weight or an attribute has it as a whole axis */
   bool input;  /* an input's shape names it plainly */
+  bool fixed;  /* a repeat or a key depends on it */
   bool pinned; /* a weight's shape, a repeat or a key depends on it */
   enum { PH_DIM_UNKNOWN, PH_DIM_BUSY, PH_DIM_KNOWN } state;
   int64_t value;
@@ -46,6 +47,7 @@ typedef struct ph_loader {
   ph_dim_note *dim_notes;
   ph_yaml *blocks;        /* NULL: there are none */
   uint64_t written;       /* YAML nodes that calls have written out so far */
+  uint32_t named_calls;   /* how many the message of an error mentions */
   uint32_t plain_keys;    /* keys of weights that do not change with the round of a repeat */
   ph_yaml **node_sources; /* by model node */
   uint32_t node_source_count, node_source_capacity;
@@ -120,9 +122,11 @@ PH_NODISCARD ph_status ph_dims_read(ph_loader *loader, const ph_yaml *node); /* 
 PH_NODISCARD ph_status ph_dims_override(ph_loader *loader);
 /* The value at load time (--dim, else the text), for repeats, keys and labels. */
 PH_NODISCARD ph_status ph_dims_evaluate(ph_loader *loader, const ph_expr *expr, ph_place place, int64_t *out);
-/* The dims that the expression depends on cannot vary. */
+/* The dims that the expression depends on cannot vary: a weight's shape needs them. */
 void ph_dims_pin(ph_loader *loader, const ph_expr *expr);
-void ph_dims_mark_varying(ph_loader *loader);
+/* Nor can they have other values than now: the graph is written out by them. */
+void ph_dims_fix(ph_loader *loader, const ph_expr *expr);
+void ph_dims_finish(ph_loader *loader);
 
 /* ---- frame.c ---- */
 

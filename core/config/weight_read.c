@@ -24,7 +24,7 @@ static ph_status expand_part(ph_loader *loader, const int64_t *round, const char
   int64_t value;
   PH_TRY(ph_read_expr_text(loader, &frame, part, place, &expr));
   PH_TRY(ph_dims_evaluate(loader, expr, place, &value));
-  ph_dims_pin(loader, expr);
+  ph_dims_fix(loader, expr);
   *out_round = *out_round || names_round(part);
   ph_text_add(to, "%" PRId64, value);
   return PH_OK;

@@ -76,7 +76,7 @@ static ph_status parse_number(parser *p, ph_expr **out) {
   if (length == 0) return fail_expected(p, "a number, a dim or '('");
   p->at += length;
   if (number.problem != NULL)
-    return ph_fail(p->error, PH_INVALID, "%.*s in '%s' %s", (int)length, p->text + start, p->text, number.problem);
+    return ph_fail(p->error, PH_INVALID, "'%.*s' %s", (int)length, p->text + start, number.problem);
   PH_TRY(make(p, number.is_integer ? INTEGER : DECIMAL, start, NULL, NULL, out));
   (*out)->integer = number.integer;
   (*out)->real = number.real;
@@ -203,8 +203,11 @@ static ph_status evaluate(const ph_expr *expr, const ph_scope *scope, ph_dim *ou
   case NAME:
     PH_TRY(scope->value(scope->user, expr->name, out, error));
     return PH_OK;
-  case DECIMAL:
-    return ph_fail(error, PH_INVALID, "'%.*s' is no 64-bit integer, which is needed here", PART(expr));
+  case DECIMAL: {
+    bool digits = strspn(expr->whole + expr->start, "0123456789") >= expr->end - expr->start;
+    if (digits) return ph_fail(error, PH_INVALID, "'%.*s' does not fit in 64 bits", PART(expr));
+    return ph_fail(error, PH_INVALID, "'%.*s' is no integer, which is needed here", PART(expr));
+  }
   case SQRT:
     return ph_fail(error, PH_INVALID, "'%.*s' is no integer, which is needed here", PART(expr));
   case NEGATE:

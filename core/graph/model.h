@@ -53,7 +53,7 @@ typedef struct ph_model_dim {
   const ph_expr *expr;
   ph_place place;
   bool varies;    /* named plainly in an input's shape, and no weight's shape depends on it */
-  bool overridden; /* by --dim */
+  bool overridden; /* by --dim, or because repeats and keys were written out by its value */
   int64_t override;
 } ph_model_dim;
 
