@@ -55,8 +55,8 @@ static ph_status retain_constants(cached_program *entry, const ph_net *net, cons
   return PH_OK;
 }
 
-static ph_status find_program(ph_program_cache *cache, const ph_open_device *device, const ph_net *net,
-                              const ph_lowered *lowered, ph_program **out, ph_error *error) {
+ph_status ph_program_find(ph_program_cache *cache, const ph_open_device *device, const ph_net *net,
+                          const ph_lowered *lowered, ph_program **out, ph_error *error) {
   char *signature = ph_lowered_signature(lowered);
   if (signature == NULL) return ph_fail_memory(error);
   for (cached_program *entry = cache->first; entry != NULL; entry = entry->next)
@@ -131,7 +131,7 @@ ph_status ph_segment_create(const ph_open_device *device, ph_program_cache *prog
   segment->device = device;
   segment->lowered = lowered;
   ph_status status = plan_arena(segment, error);
-  if (status == PH_OK) status = find_program(programs, device, net, lowered, &program, error);
+  if (status == PH_OK) status = ph_program_find(programs, device, net, lowered, &program, error);
   if (status == PH_OK)
     status = device->backend->plan_create(program, &lowered->graph, &segment->plan, &segment->workspace_bytes, error);
   if (status != PH_OK) {

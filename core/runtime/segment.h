@@ -10,6 +10,11 @@ typedef struct ph_program_cache ph_program_cache;
 PH_NODISCARD ph_status ph_program_cache_create(ph_program_cache **out, ph_error *error);
 void ph_program_cache_destroy(ph_program_cache *cache); /* after the segments that use it; NULL is fine */
 
+/* The program for the open graph of `lowered` on this device, made where there is none yet.  It belongs to the cache,
+ * which retains its constants. */
+PH_NODISCARD ph_status ph_program_find(ph_program_cache *cache, const ph_open_device *device, const ph_net *net,
+                                       const ph_lowered *lowered, ph_program **out, ph_error *error);
+
 typedef struct ph_segment ph_segment;
 
 /* Takes over `lowered`, also when it fails.  `constants` are retained as long as the program lives. */

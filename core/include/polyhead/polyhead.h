@@ -165,7 +165,9 @@ PH_API const char *ph_session_dim(const ph_session *session, uint32_t index, int
 typedef struct ph_compare_node {
   const char *path, *op, *output; /* the output that is worst: "y", "lse" */
   const char *variant;
-  bool pass;
+  bool pass;      /* within its bound, inside its outputs, and with the same bits in a second run */
+  bool same_bits; /* the second run gave the same bits */
+  bool overrun;   /* it wrote outside its outputs */
   int64_t compared, bad;
   uint32_t rank;
   int64_t index[PH_MAX_RANK]; /* of the worst element (the first bad one where there is one) */

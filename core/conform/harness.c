@@ -1,0 +1,170 @@
+#include "conform/harness.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+enum { GUARD_BYTE = 0xA5, POISON_BYTE = 0xFF, GUARD_BYTES = 4096 };
+/* 0xFF in every byte is a NaN in each of the real types, and -1 in the integer ones. */
+
+typedef struct harness {
+  const ph_backend *backend;
+  const ph_open_device *device;
+  const ph_lowered *lowered;
+  const void *const *inputs;
+  uint64_t guard; /* bytes before and after each tensor, a multiple of the device's alignment */
+  ph_plan *plan;
+  ph_queue *queue;
+  ph_buffer **buffers;    /* by storage */
+  unsigned char **images; /* by storage: what was written to its buffer, then what came back */
+  ph_buffer *workspace;
+  uint64_t workspace_bytes;
+  ph_binding *bindings;
+  uint32_t binding_count;
+  ph_error *error;
+} harness;
+
+static bool has_buffer(const ph_storage *storage) {
+  return storage->kind != PH_TENSOR_CONSTANT && storage->bytes > 0;
+}
+
+static uint64_t image_bytes(const harness *h, uint32_t s) {
+  return h->lowered->storages[s].bytes + 2 * h->guard;
+}
+
+static ph_status make_storage(harness *h, uint32_t s) {
+  if (!has_buffer(&h->lowered->storages[s])) return PH_OK;
+  uint64_t bytes = image_bytes(h, s);
+  if (bytes > h->device->limits.max_buffer_bytes)
+    return ph_fail(h->error, PH_UNSUPPORTED,
+                   "a tensor of %llu bytes and its guard bands do not fit into a buffer of the device",
+                   (unsigned long long)h->lowered->storages[s].bytes);
+  h->images[s] = malloc(bytes);
+  if (h->images[s] == NULL) return ph_fail_memory(h->error);
+  return h->backend->buffer_create(h->device->device, bytes, &h->buffers[s], h->error);
+}
+
+static ph_status set_up(harness *h, ph_program_cache *programs, const ph_net *net) {
+  uint32_t storages = h->lowered->storage_count, tensors = h->lowered->graph.tensor_count;
+  uint32_t alignment = h->device->limits.alignment;
+  h->guard = (GUARD_BYTES + alignment - 1) / alignment * (uint64_t)alignment;
+  h->buffers = ph_new_array(storages, sizeof(*h->buffers));
+  h->images = ph_new_array(storages, sizeof(*h->images));
+  h->bindings = ph_new_array(tensors, sizeof(*h->bindings));
+  if (h->buffers == NULL || h->images == NULL || h->bindings == NULL) return ph_fail_memory(h->error);
+  ph_program *program;
+  PH_TRY(ph_program_find(programs, h->device, net, h->lowered, &program, h->error));
+  PH_TRY(h->backend->plan_create(program, &h->lowered->graph, &h->plan, &h->workspace_bytes, h->error));
+  PH_TRY(h->backend->queue_create(h->device->device, 0, &h->queue, h->error));
+  for (uint32_t s = 0; s < storages; s++) PH_TRY(make_storage(h, s));
+  if (h->workspace_bytes > 0)
+    PH_TRY(h->backend->buffer_create(h->device->device, h->workspace_bytes, &h->workspace, h->error));
+  for (uint32_t t = 0; t < tensors; t++) {
+    uint32_t s = h->lowered->tensor_storage[t];
+    if (h->lowered->storages[s].kind == PH_TENSOR_CONSTANT) continue;
+    h->bindings[h->binding_count++] =
+        (ph_binding){.tensor = t, .buffer = h->buffers[s], .offset = h->buffers[s] != NULL ? h->guard : 0};
+  }
+  return PH_OK;
+}
+
+static void tear_down(harness *h) {
+  if (h->queue != NULL) h->backend->queue_destroy(h->queue);
+  for (uint32_t s = 0; s < h->lowered->storage_count; s++) {
+    if (h->buffers != NULL) h->backend->buffer_destroy(h->buffers[s]);
+    if (h->images != NULL) free(h->images[s]);
+  }
+  h->backend->buffer_destroy(h->workspace);
+  if (h->plan != NULL) h->backend->plan_destroy(h->plan);
+  free(h->buffers);
+  free(h->images);
+  free(h->bindings);
+}
+
+/* Guards, inputs and poison go in; the device runs; everything comes back into the images. */
+static ph_status run_once(harness *h) {
+  for (uint32_t s = 0; s < h->lowered->storage_count; s++) {
+    const ph_storage *storage = &h->lowered->storages[s];
+    if (!has_buffer(storage)) continue;
+    memset(h->images[s], GUARD_BYTE, image_bytes(h, s));
+    if (storage->kind == PH_TENSOR_INPUT)
+      memcpy(h->images[s] + h->guard, h->inputs[s], storage->bytes);
+    else
+      memset(h->images[s] + h->guard, POISON_BYTE, storage->bytes);
+    PH_TRY(h->backend->write(h->queue, h->buffers[s], 0, h->images[s], image_bytes(h, s), h->error));
+  }
+  ph_binding workspace = {.tensor = PH_NONE, .buffer = h->workspace};
+  PH_TRY(h->backend->execute(h->queue, h->plan, h->bindings, h->binding_count, h->workspace != NULL ? &workspace : NULL,
+                             NULL, h->error));
+  for (uint32_t s = 0; s < h->lowered->storage_count; s++)
+    if (has_buffer(&h->lowered->storages[s]))
+      PH_TRY(h->backend->read(h->queue, h->images[s], h->buffers[s], 0, image_bytes(h, s), h->error));
+  return h->backend->finish(h->queue, h->error);
+}
+
+static bool is_filled(const unsigned char *bytes, uint64_t count) {
+  for (uint64_t i = 0; i < count; i++)
+    if (bytes[i] != GUARD_BYTE) return false;
+  return true;
+}
+
+static void check_guards(const harness *h, ph_harness_result *out) {
+  for (uint32_t s = 0; s < h->lowered->storage_count && out->overrun == PH_NONE; s++) {
+    const ph_storage *storage = &h->lowered->storages[s];
+    if (!has_buffer(storage)) continue;
+    const unsigned char *inside = h->images[s] + h->guard;
+    bool whole = is_filled(h->images[s], h->guard) && is_filled(inside + storage->bytes, h->guard);
+    if (storage->kind == PH_TENSOR_INPUT) whole = whole && memcmp(inside, h->inputs[s], storage->bytes) == 0;
+    if (!whole) out->overrun = s;
+  }
+}
+
+static ph_status fetch(const harness *h, const ph_net *net, ph_harness_result *out, bool first) {
+  for (uint32_t s = 0; s < h->lowered->storage_count; s++) {
+    const ph_storage *storage = &h->lowered->storages[s];
+    if (storage->kind != PH_TENSOR_OUTPUT) continue;
+    if (first) {
+      const ph_type *type = &net->values[storage->value].type;
+      int64_t dims[PH_MAX_RANK];
+      for (uint32_t i = 0; i < type->rank; i++) dims[i] = type->dims[i].value;
+      PH_TRY(ph_tensor_create(type->dtype, type->rank, dims, &out->got[s], h->error));
+      if (storage->bytes > 0) memcpy(out->got[s]->data, h->images[s] + h->guard, storage->bytes);
+    } else if (storage->bytes > 0 && memcmp(out->got[s]->data, h->images[s] + h->guard, storage->bytes) != 0) {
+      out->same_bits = false;
+    }
+  }
+  return PH_OK;
+}
+
+static ph_status run_twice(harness *h, ph_program_cache *programs, const ph_net *net, ph_harness_result *out) {
+  out->got = ph_new_array(h->lowered->storage_count, sizeof(*out->got));
+  if (out->got == NULL) return ph_fail_memory(h->error);
+  out->got_count = h->lowered->storage_count;
+  PH_TRY(set_up(h, programs, net));
+  for (int round = 0; round < 2; round++) {
+    PH_TRY(run_once(h));
+    check_guards(h, out);
+    PH_TRY(fetch(h, net, out, round == 0));
+  }
+  return PH_OK;
+}
+
+ph_status ph_harness_run(const ph_open_device *device, ph_program_cache *programs, const ph_net *net,
+                         const ph_lowered *lowered, const void *const *inputs, ph_harness_result *out,
+                         ph_error *error) {
+  harness h = {.backend = device->backend, .device = device, .lowered = lowered, .inputs = inputs, .error = error};
+  *out = (ph_harness_result){.same_bits = true, .overrun = PH_NONE};
+  ph_status status = run_twice(&h, programs, net, out);
+  tear_down(&h);
+  if (status != PH_OK) ph_harness_free(out);
+  return status;
+}
+
+void ph_harness_free(ph_harness_result *result) {
+  for (uint32_t s = 0; result->got != NULL && s < result->got_count; s++) ph_tensor_release(result->got[s]);
+  free(result->got);
+  result->got = NULL;
+}
