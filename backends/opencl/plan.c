@@ -1,7 +1,6 @@
 /* Making and freeing plans. */
 #include "opencl/plan.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 #include "opencl/layout.h"
 #include "opencl/status.h"
 
-/* A pair of parameters that points into the plan's table, once that is made. */
+/* A pair of parameters that points into a table, once that is made. */
 typedef struct table_slot {
   cl_kernel kernel;
   cl_uint parameter;
@@ -101,22 +100,59 @@ static ph_status add_table_slot(plan_draft *draft, cl_kernel kernel, const cl_ar
   return PH_OK;
 }
 
+/* Puts what was collected into a buffer, integers first, and points the kernels at it. */
+static ph_status flush_tables(plan_draft *draft, ph_error *error) {
+  ph_plan *plan = draft->plan;
+  size_t integers = draft->integer_count * sizeof(*draft->integers), reals = draft->real_count * sizeof(*draft->reals);
+  if (integers + reals == 0) return PH_OK;
+  if (!ph_grow(&plan->tables, &plan->table_capacity, plan->table_count + 1, sizeof(*plan->tables)))
+    return ph_fail_memory(error);
+  unsigned char *bytes = malloc(integers + reals);
+  if (bytes == NULL) return ph_fail_memory(error);
+  if (integers > 0) memcpy(bytes, draft->integers, integers);
+  if (reals > 0) memcpy(bytes + integers, draft->reals, reals);
+  cl_int code;
+  cl_mem table =
+      clCreateBuffer(plan->device->cl, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, integers + reals, bytes, &code);
+  free(bytes);
+  if (code != CL_SUCCESS) return cl_fail(error, code, "clCreateBuffer");
+  plan->tables[plan->table_count++] = table;
+  for (size_t i = 0; i < draft->slot_count; i++) {
+    const table_slot *slot = &draft->slots[i];
+    uint64_t first = slot->first + (slot->real ? integers / sizeof(float) : 0);
+    PH_TRY(cl_kernel_set_buffer(slot->kernel, slot->parameter, table, first, error));
+  }
+  draft->integer_count = draft->real_count = draft->slot_count = 0;
+  return PH_OK;
+}
+
+/* Adds a node's tables to those collected; one buffer may not hold them all. */
+static ph_status add_tables(plan_draft *draft, const cl_plan_node *record, ph_error *error) {
+  size_t integers = draft->integer_count + record->integer_count, reals = draft->real_count + record->real_count;
+  if (integers * sizeof(*draft->integers) + reals * sizeof(*draft->reals) > draft->plan->device->limits.max_buffer) {
+    PH_TRY(flush_tables(draft, error));
+    integers = record->integer_count;
+    reals = record->real_count;
+  }
+  if (!ph_grow(&draft->integers, &draft->integer_capacity, integers, sizeof(*draft->integers)) ||
+      !ph_grow(&draft->reals, &draft->real_capacity, reals, sizeof(*draft->reals)))
+    return ph_fail_memory(error);
+  if (record->integer_count > 0)
+    memcpy(draft->integers + draft->integer_count, record->integers, record->integer_count * sizeof(*record->integers));
+  if (record->real_count > 0)
+    memcpy(draft->reals + draft->real_count, record->reals, record->real_count * sizeof(*record->reals));
+  draft->integer_count = integers;
+  draft->real_count = reals;
+  return PH_OK;
+}
+
 /* Sets what is known now and notes what comes later. */
 static ph_status set_args(plan_draft *draft, const ph_program *program, const cl_plan_node *record, size_t first_step,
                           ph_error *error) {
   ph_plan *plan = draft->plan;
-  uint64_t first_integer = draft->integer_count, first_real = draft->real_count;
-  if (!ph_grow(&draft->integers, &draft->integer_capacity, draft->integer_count + record->integer_count,
-               sizeof(*draft->integers)) ||
-      !ph_grow(&draft->reals, &draft->real_capacity, draft->real_count + record->real_count, sizeof(*draft->reals)))
-    return ph_fail_memory(error);
-  if (record->integer_count > 0)
-    memcpy(draft->integers + first_integer, record->integers, record->integer_count * sizeof(*record->integers));
-  if (record->real_count > 0)
-    memcpy(draft->reals + first_real, record->reals, record->real_count * sizeof(*record->reals));
-  draft->integer_count += record->integer_count;
-  draft->real_count += record->real_count;
-
+  PH_TRY(add_tables(draft, record, error));
+  uint64_t first_integer = draft->integer_count - record->integer_count;
+  uint64_t first_real = draft->real_count - record->real_count;
   const cl_step *step = plan->steps + first_step;
   for (const cl_launch *launch = record->first; launch != NULL; launch = launch->next, step++)
     for (uint32_t i = 0; i < launch->arg_count; i++) {
@@ -186,34 +222,6 @@ static ph_status plan_node(plan_draft *draft, const ph_program *program, const p
   }
 }
 
-/* Integers first, then reals: both are aligned so. */
-static ph_status make_table(plan_draft *draft, ph_error *error) {
-  ph_plan *plan = draft->plan;
-  size_t integers = draft->integer_count * sizeof(*draft->integers), reals = draft->real_count * sizeof(*draft->reals);
-  if (integers + reals > 0) {
-    if (integers + reals > plan->device->limits.max_buffer)
-      return ph_fail(error, PH_UNSUPPORTED,
-                     "the tables of this graph take %zu bytes; a buffer of this device has at most %" PRIu64,
-                     integers + reals, plan->device->limits.max_buffer);
-    unsigned char *bytes = malloc(integers + reals);
-    if (bytes == NULL) return ph_fail_memory(error);
-    if (integers > 0) memcpy(bytes, draft->integers, integers);
-    if (reals > 0) memcpy(bytes + integers, draft->reals, reals);
-    cl_int code;
-    cl_mem table =
-        clCreateBuffer(plan->device->cl, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, integers + reals, bytes, &code);
-    free(bytes);
-    if (code != CL_SUCCESS) return cl_fail(error, code, "clCreateBuffer");
-    plan->table = table;
-  }
-  for (size_t i = 0; i < draft->slot_count; i++) {
-    const table_slot *slot = &draft->slots[i];
-    uint64_t first = slot->first + (slot->real ? integers / sizeof(float) : 0);
-    PH_TRY(cl_kernel_set_buffer(slot->kernel, slot->parameter, plan->table, first, error));
-  }
-  return PH_OK;
-}
-
 /* A node whose outputs are all empty is left out by its record: cl_variant_try() does not plan it. */
 ph_status cl_plan_create(ph_program *program, const ph_graph *graph, ph_plan **out, uint64_t *out_workspace_bytes,
                          ph_error *error) {
@@ -230,7 +238,7 @@ ph_status cl_plan_create(ph_program *program, const ph_graph *graph, ph_plan **o
     status = plan_node(&draft, program, graph, i, error);
     if (status != PH_OK && error != NULL) error->node = i;
   }
-  if (status == PH_OK) status = make_table(&draft, error);
+  if (status == PH_OK) status = flush_tables(&draft, error);
   free(draft.integers);
   free(draft.reals);
   free(draft.slots);
@@ -246,8 +254,9 @@ ph_status cl_plan_create(ph_program *program, const ph_graph *graph, ph_plan **o
 void cl_plan_destroy(ph_plan *plan) {
   if (plan == NULL) return;
   drop_steps(plan, 0);
-  if (plan->table != NULL)
-    cl_note_release(plan->device->context, clReleaseMemObject(plan->table), "clReleaseMemObject");
+  for (size_t i = 0; i < plan->table_count; i++)
+    cl_note_release(plan->device->context, clReleaseMemObject(plan->tables[i]), "clReleaseMemObject");
+  free(plan->tables);
   free(plan->tensors);
   free(plan->places);
   free(plan->steps);

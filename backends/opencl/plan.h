@@ -43,8 +43,8 @@ struct ph_plan {
   cl_step *steps;
   cl_slot *slots;
   cl_build **builds; /* each once */
-  size_t step_count, step_capacity, slot_count, slot_capacity, build_count, build_capacity;
-  cl_mem table; /* read-only integers, then reals; NULL where there are none */
+  cl_mem *tables;    /* read-only integers, then reals; one, unless the device's buffers are small */
+  size_t step_count, step_capacity, slot_count, slot_capacity, build_count, build_capacity, table_count, table_capacity;
   uint64_t workspace;
 };
 

@@ -98,11 +98,12 @@ bool case_devices_open(void) {
 
 static struct {
   char op[32], title[128];
-  double ratio;
+  double ratio, expected, got;
   int64_t cases, elements;
 } worst[MOST_OPS];
 
-static void note(const node_case *c, const ph_verdict *verdict, bool first) {
+static void note(const node_case *c, const ph_verdict *verdict, const ph_oracle_output *expected, const void *got,
+                 bool first) {
   uint32_t i = 0;
   while (worst[i].op[0] != '\0' && strcmp(worst[i].op, c->node.op) != 0) i++;
   assert_true(i < MOST_OPS);
@@ -111,6 +112,9 @@ static void note(const node_case *c, const ph_verdict *verdict, bool first) {
   worst[i].elements += verdict->compared;
   if (verdict->worst_ratio <= worst[i].ratio) return;
   worst[i].ratio = verdict->worst_ratio;
+  worst[i].expected =
+      expected->real != NULL ? expected->real[verdict->worst] : (double)expected->integer[verdict->worst];
+  worst[i].got = ph_read_real(expected->dtype, got, (size_t)verdict->worst);
   snprintf(worst[i].title, sizeof(worst[i].title), "%s", c->title);
 }
 
@@ -124,8 +128,9 @@ void case_devices_close(void) {
   if (context != NULL) backend->close(context);
   context = NULL;
   for (uint32_t i = 0; i < MOST_OPS && worst[i].op[0] != '\0'; i++)
-    printf("%-20s %4lld cases, %8lld elements, largest share of the bound %.3f (%s)\n", worst[i].op,
-           (long long)worst[i].cases, (long long)worst[i].elements, worst[i].ratio, worst[i].title);
+    printf("%-20s %4lld cases, %8lld elements, largest share of the bound %.3f (%s: %.9g for %.9g)\n", worst[i].op,
+           (long long)worst[i].cases, (long long)worst[i].elements, worst[i].ratio, worst[i].title, worst[i].got,
+           worst[i].expected);
 }
 
 /* ---- building a case ---- */
@@ -375,7 +380,7 @@ static void execute(configuration *at, const node_case *c, const ph_graph *graph
 static void judge(const node_case *c, const configuration *at, const ph_support *support, uint32_t slot,
                   const ph_oracle_output *expected, const void *got, bool exact) {
   ph_verdict verdict = ph_verdict_of(expected, got, support->stage_type, exact);
-  note(c, &verdict, slot == 0 && at == configurations);
+  note(c, &verdict, expected, got, slot == 0 && at == configurations);
   if (verdict.pass) return;
   int64_t bad = verdict.first_bad < 0 ? 0 : verdict.first_bad;
   fail_msg(

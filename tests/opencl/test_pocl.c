@@ -141,6 +141,19 @@ static void refuses_what_is_too_large(void **state) {
   toy_host_free(&host);
 }
 
+/* A node's tables take 328 bytes: two nodes do not share a buffer. */
+static void tables_may_take_several_buffers(void **state) {
+  (void)state;
+  ph_option option = {.key = "max_alloc", .value = "400"};
+  toy_life life = {.options = &option, .option_count = 1, .count = 1, .runs = 1};
+  toy_host host;
+  toy_host_init(&host, NULL);
+  toy_live(toy_backend(true), &host, &life);
+  if (life.status != PH_OK) fail_msg("%s%s", life.error.message, life.support.reason);
+  assert_true(life.right);
+  toy_host_free(&host);
+}
+
 static void bad_options_name_the_good_ones(void **state) {
   (void)state;
   static const struct {
@@ -639,6 +652,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(pretended_limits),
       cmocka_unit_test(alignment_is_in_bytes),
       cmocka_unit_test(refuses_what_is_too_large),
+      cmocka_unit_test(tables_may_take_several_buffers),
       cmocka_unit_test(bad_options_name_the_good_ones),
       cmocka_unit_test(refusals_have_reasons),
       cmocka_unit_test(bad_bindings_are_refused),

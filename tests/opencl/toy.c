@@ -41,7 +41,7 @@ static ph_status plan_mix(cl_plan_node *plan, const ph_graph *graph, const ph_no
   size_t rounded = ((size_t)n + local - 1) / local * local;
   cl_plan_workspace(plan, 4); /* so that what is used does not start at 0 */
   uint64_t scratch = cl_plan_workspace(plan, (uint64_t)n * sizeof(float));
-  uint64_t integers = cl_plan_table(plan, (const int64_t[]){-1, 10}, 2);
+  uint64_t integers = cl_plan_table(plan, (const int64_t[40]){-1, 10}, 40);
   uint64_t reals = cl_plan_real_table(plan, (const float[]){-1.0f, 0.5f}, 2);
   cl_launch *launch = cl_plan_launch(plan, "mix_first", 1, (const size_t[3]){rounded}, (const size_t[3]){local}, true);
   cl_arg_tensor(launch, node->inputs[0]);
