@@ -134,10 +134,6 @@ ph_status ph_npz_get(ph_tensor_file *file, const ph_file_entry *entry, ph_tensor
 /* ---- writing --------------------------------------------------------------------------------------------------------
  */
 
-static ph_status fail_archive(zip_t *archive, const char *name, ph_error *error) {
-  return ph_fail(error, PH_INVALID, "tensor '%s': %s", name, zip_strerror(archive));
-}
-
 /* Adds one member whose header and data stay where they are until the archive is closed. */
 static ph_status add_member(zip_t *archive, const char *name, const ph_tensor *tensor, ph_arena *arena,
                             ph_error *error) {
@@ -147,6 +143,7 @@ static ph_status add_member(zip_t *archive, const char *name, const ph_tensor *t
   char *header = status == PH_OK ? ph_arena_copy(arena, text.data, text.length) : NULL;
   size_t header_size = text.length;
   ph_text_free(&text);
+  if (status == PH_INVALID) ph_error_prefix(error, "tensor '%s': ", name);
   PH_TRY(status);
   char *member_name = ph_arena_text(arena, "%s" ENDING, name);
   if (header == NULL || member_name == NULL) return ph_fail_memory(error);
@@ -154,14 +151,14 @@ static ph_status add_member(zip_t *archive, const char *name, const ph_tensor *t
   zip_source_t *source = zip_source_buffer_fragment(archive, parts, tensor->bytes > 0 ? 2 : 1, 0);
   if (source == NULL) return ph_fail_memory(error);
   zip_int64_t index = zip_file_add(archive, member_name, source, ZIP_FL_ENC_UTF_8);
-  if (index < 0) {
-    status = fail_archive(archive, name, error);
+  if (index < 0) { /* the names are known to differ */
+    status = ph_fail(error, PH_INVALID, "the name of tensor '%s' is not UTF-8: %s", name, zip_strerror(archive));
     zip_source_free(source);
     return status;
   }
   if (zip_set_file_compression(archive, (zip_uint64_t)index, ZIP_CM_STORE, 0) != 0 ||
       zip_file_set_dostime(archive, (zip_uint64_t)index, 0, JANUARY_1_1980, 0) != 0)
-    return fail_archive(archive, name, error);
+    return ph_fail(error, PH_INTERNAL, "tensor '%s' cannot be stored: %s", name, zip_strerror(archive));
   return PH_OK;
 }
 

@@ -218,6 +218,19 @@ static void lying_header_lengths(void **state) {
     }
 }
 
+/* A header has no business being this long, and in an archive it would have to be unpacked to be read. */
+static void endless_headers_are_refused(void **state) {
+  enum { LENGTH = (1 << 20) + 1 };
+  char *bytes = malloc(LENGTH + 100);
+  assert_non_null(bytes);
+  size_t size = make_npy(bytes, 2, SIX, LENGTH, six, sizeof(six));
+  ph_error error = PH_ERROR_INIT;
+  ph_tensor_file *file;
+  assert_int_equal(ph_tensor_file_open(scratch_file(state, "endless.npy", bytes, size), &file, &error), PH_INVALID);
+  assert_contains(error.message, "the header is 1048577 bytes long");
+  free(bytes);
+}
+
 static void bools_are_0_or_1(void **state) {
   char bytes[400];
   ph_error error = PH_ERROR_INIT;
@@ -293,15 +306,11 @@ static void numpy_loads_what_we_write(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(headers_that_are_right),
-      cmocka_unit_test(shapes_of_every_rank),
-      cmocka_unit_test(fortran_order_is_transposed),
-      cmocka_unit_test(headers_that_are_wrong),
-      cmocka_unit_test(every_cut_is_refused),
-      cmocka_unit_test(lying_header_lengths),
-      cmocka_unit_test(bools_are_0_or_1),
-      cmocka_unit_test(aligned_data_stays_mapped),
-      cmocka_unit_test(numpy_loads_what_we_write),
+      cmocka_unit_test(headers_that_are_right),      cmocka_unit_test(shapes_of_every_rank),
+      cmocka_unit_test(fortran_order_is_transposed), cmocka_unit_test(headers_that_are_wrong),
+      cmocka_unit_test(every_cut_is_refused),        cmocka_unit_test(lying_header_lengths),
+      cmocka_unit_test(endless_headers_are_refused), cmocka_unit_test(bools_are_0_or_1),
+      cmocka_unit_test(aligned_data_stays_mapped),   cmocka_unit_test(numpy_loads_what_we_write),
   };
   return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

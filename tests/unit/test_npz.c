@@ -181,6 +181,30 @@ static void a_bomb_is_refused_before_it_is_unpacked(void **state) {
   free(bytes);
 }
 
+/* Archives of other tools. */
+static void other_methods_are_named(void **state) {
+  char npy[NPY_SIZE];
+  make_npy(npy, false);
+  ph_error error = PH_ERROR_INIT;
+  ph_tensor *tensor;
+  const member one = {"a.npy", npy, NPY_SIZE, ZIP_CM_STORE};
+  size_t size;
+  char *bytes = read_all(make_zip(state, "a.npz", &one, 1), &size);
+  for (size_t i = 0; i + 4 < size; i++) {
+    if (memcmp(bytes + i, "PK\3\4", 4) == 0) bytes[i + 8] = ZIP_CM_LZMA;
+    if (memcmp(bytes + i, "PK\1\2", 4) == 0) bytes[i + 10] = ZIP_CM_LZMA;
+  }
+  assert_int_equal(get_named(scratch_file(state, "lzma.npz", bytes, size), "a", &tensor, &error), PH_INVALID);
+  assert_contains(error.message, "compressed by method 14");
+  for (size_t i = 0; i + 4 < size; i++) {
+    if (memcmp(bytes + i, "PK\3\4", 4) == 0) bytes[i + 6] |= 1, bytes[i + 8] = ZIP_CM_STORE;
+    if (memcmp(bytes + i, "PK\1\2", 4) == 0) bytes[i + 8] |= 1, bytes[i + 10] = ZIP_CM_STORE;
+  }
+  assert_int_equal(get_named(scratch_file(state, "secret.npz", bytes, size), "a", &tensor, &error), PH_INVALID);
+  assert_contains(error.message, "it is encrypted");
+  free(bytes);
+}
+
 static void names_must_differ(void **state) {
   char npy[NPY_SIZE];
   make_npy(npy, false);
@@ -224,6 +248,7 @@ int main(void) {
       cmocka_unit_test(damaged_data_is_noticed),
       cmocka_unit_test(every_cut_is_refused),
       cmocka_unit_test(a_bomb_is_refused_before_it_is_unpacked),
+      cmocka_unit_test(other_methods_are_named),
       cmocka_unit_test(names_must_differ),
       cmocka_unit_test(written_archives_are_reproducible),
   };

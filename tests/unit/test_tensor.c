@@ -137,7 +137,7 @@ static void refuses_what_cannot_be_written(void **state) {
       {"a.npy", {NULL}, {NULL}, 0, "holds one tensor"},
       {"a.npz", {NULL}, {NULL}, 0, "at least one"},
       {"a.npy", {"a"}, {brain}, 1, "bf16: write a .safetensors"},
-      {"a.npz", {"a", "b"}, {single, brain}, 2, "bf16: write a .safetensors"},
+      {"a.npz", {"a", "b"}, {single, brain}, 2, "tensor 'b': NumPy's formats are not written for bf16"},
       {"a.npy", {"a"}, {wide}, 1, "f64"},
       {"a.safetensors", {"a"}, {wide}, 1, "f64"},
       {"a.npz", {"a", "a"}, {single, single}, 2, "two tensors are named 'a'"},
@@ -145,6 +145,7 @@ static void refuses_what_cannot_be_written(void **state) {
       {"a.safetensors", {""}, {single}, 1, "no name"},
       {"a.safetensors", {"__metadata__"}, {single}, 1, "__metadata__"},
       {"a.safetensors", {"\xff"}, {single}, 1, "UTF-8"},
+      {"a.npz", {"\xff"}, {single}, 1, "UTF-8"},
   };
   int files = scratch_count(*state);
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
