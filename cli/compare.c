@@ -23,12 +23,13 @@ static void print_verdict(const ph_compare_device *device) {
     cli_print_colored(stdout, CLI_GREEN, "agrees");
     printf(", %u nodes", device->node_count);
     if (worst != NULL) printf(", at most %.3g of the bound (at %s)", worst->ratio, worst->path);
-    printf("; outputs within %.3g end to end\n", device->end_to_end);
+    printf("; end to end within %.3g of an allowed %.3g\n", device->end_to_end, device->end_to_end_limit);
     return;
   }
   cli_print_colored(stdout, CLI_RED, "differs");
   if (device->first_failed == PH_NONE) {
-    printf(" end to end by %.3g, though every node agrees\n", device->end_to_end);
+    printf(" end to end, though every node agrees: output %s by %.3g of an allowed %.3g\n", device->end_to_end_output,
+           device->end_to_end, device->end_to_end_limit);
     return;
   }
   const ph_compare_node *node = &device->nodes[device->first_failed];
@@ -71,9 +72,10 @@ static json_t *device_json(const ph_compare_device *device) {
   json_t *nodes = json_array();
   for (uint32_t i = 0; i < device->node_count; i++) nodes = cli_json_append(nodes, node_json(&device->nodes[i]));
   json_t *first = device->first_failed == PH_NONE ? json_null() : node_json(&device->nodes[device->first_failed]);
-  return json_pack("{so so sb so so so}", "spec", cli_json_text(device->spec), "name", cli_json_text(device->name),
+  return json_pack("{so so sb so so so so so}", "spec", cli_json_text(device->spec), "name", cli_json_text(device->name),
                    "pass", (int)device->pass, "first_difference", first, "end_to_end",
-                   cli_json_real(device->end_to_end), "nodes", nodes);
+                   cli_json_real(device->end_to_end), "end_to_end_limit", cli_json_real(device->end_to_end_limit),
+                   "end_to_end_output", cli_json_text(device->end_to_end_output), "nodes", nodes);
 }
 
 static ph_status report(const cli_options *options, const ph_model *model, const ph_comparison *comparison,

@@ -181,7 +181,11 @@ typedef struct ph_compare_device {
   uint32_t node_count;
   const ph_compare_node *nodes;
   uint32_t first_failed; /* index in nodes; PH_NONE if all agree */
-  double end_to_end;     /* largest |output - reference's output| when run as a whole */
+  /* Run as a whole: the output that is nearest to its limit, how far it is from the reference's, and how far the bounds of
+   * all nodes together let it drift.  INFINITY where the kind of a value (NaN, inf) differs. */
+  bool end_to_end_pass;
+  const char *end_to_end_output; /* NULL without outputs */
+  double end_to_end, end_to_end_limit;
 } ph_compare_device;
 
 typedef struct ph_comparison ph_comparison;
