@@ -206,6 +206,34 @@ PH_API void ph_comparison_destroy(ph_comparison *comparison); /* NULL is fine */
 PH_API uint32_t ph_comparison_device_count(const ph_comparison *comparison);
 PH_API const ph_compare_device *ph_comparison_device(const ph_comparison *comparison, uint32_t index);
 
+/* ---- conform: is a backend right? ------------------------------------------------------------------------------------ */
+
+typedef enum ph_case_state {
+  PH_CASE_PASS = 0,
+  PH_CASE_FAIL = 1,
+  PH_CASE_UNSUPPORTED = 2,     /* the device refuses a node, and its required.yaml allows it to */
+  PH_CASE_UNAVAILABLE = 3,     /* the machine lacks what the case needs */
+  PH_CASE_EXPECTED_FAIL = 4,   /* it fails as the backend's required.yaml says */
+  PH_CASE_UNEXPECTED_PASS = 5, /* it passes although required.yaml says that it fails */
+  PH_CASE_UNTRUSTED = 6        /* it passed, but no wrong answer could have failed */
+} ph_case_state;
+enum { PH_CASE_STATE_COUNT = 7 };
+PH_API const char *ph_case_state_name(ph_case_state state); /* "expected-fail" */
+
+typedef struct ph_case_result {
+  const char *name;
+  ph_case_state state;
+  char reason[768];     /* one sentence; "" for a pass */
+  const char *command;  /* repeats the case */
+  bool trusted;         /* a wrong answer would have been seen; false also where the right outputs are empty */
+  bool empty;           /* the right outputs have no element: judged by shape and guard bands */
+  uint32_t nodes;       /* judged */
+  int64_t compared, bad; /* elements */
+  double ratio;         /* the largest |got - expected| / bound of its nodes */
+  char worst_node[96], worst_op[32];
+  double seconds;
+} ph_case_result;
+
 /* ---- the op table, for people and editors ---------------------------------------------------------------------------- */
 
 PH_API uint32_t ph_op_table_count(void);
