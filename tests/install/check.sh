@@ -58,6 +58,8 @@ export PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig
 
 # Each header stands alone, in C and in C++.
 for header in "$prefix"/include/polyhead/*.h; do
-  "$cc" -std=c17 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$prefix/include" -x c "$header" || fail "$header in C"
-  c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$prefix/include" -x c++ "$header" || fail "$header in C++"
+  for compiler in "$cc -std=c17 -x c" "c++ -std=c++17 -x c++"; do
+    printf '#include "%s"\n' "$header" |
+      $compiler -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$prefix/include" - || fail "$compiler $header"
+  done
 done
