@@ -20,7 +20,7 @@ static ph_status print_devices(ph_context *context, ph_error *error) {
   }
   PH_TRY(cli_table_print(&table, stdout, error));
   for (uint32_t i = 0; i < ph_context_problem_count(context); i++)
-    printf("none from %s\n", ph_context_problem(context, i));
+    printf("%s\n", ph_context_problem(context, i));
   return PH_OK;
 }
 

@@ -57,7 +57,8 @@ static void add_facts(ph_text *text, json_t *entry) {
   json_t *value;
   json_object_foreach(entry, key, value) {
     if (strcmp(key, "name") == 0 || strcmp(key, "doc") == 0 || json_is_false(value) || json_is_null(value)) continue;
-    ph_text_add(text, "%s%s", text->length > 0 ? "; " : "", key);
+    ph_text_add(text, "%s", text->length > 0 ? "; " : "");
+    for (const char *c = key; *c != '\0'; c++) ph_text_put(text, *c == '_' ? " " : c, 1);
     if (json_is_true(value)) continue;
     ph_text_add(text, ": ");
     add_value(text, value);

@@ -140,7 +140,7 @@ static void announce_device(const cli_options *options, ph_context *context, con
   fprintf(stderr, "device: %s (%s, %s)\n", device->spec, cli_device_kind_text(device->info.kind), device->info.name);
   if (chosen || strcmp(device->backend, "reference") != 0) return;
   for (uint32_t i = 0; i < ph_context_problem_count(context); i++)
-    fprintf(stderr, "device: not %s\n", ph_context_problem(context, i));
+    fprintf(stderr, "device: %s\n", ph_context_problem(context, i));
 }
 
 ph_status cli_session_open(const cli_options *options, ph_context *context, ph_model *model, const cli_inputs *inputs,

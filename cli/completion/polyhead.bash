@@ -19,7 +19,7 @@ _polyhead() {
   case $previous in
   -d | --device)
     local devices
-    devices=$(polyhead devices 2>/dev/null | awk 'NR > 1 && !/^none from/ { print $1 }')
+    devices=$(polyhead devices 2>/dev/null | awk '$1 ~ /:[0-9]+$/ { print $1 }')
     mapfile -t COMPREPLY < <(compgen -W "auto $devices" -- "$word")
     return
     ;;

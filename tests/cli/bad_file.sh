@@ -64,7 +64,7 @@ refuse_weights() {
 entry='"the.table":{"dtype":"F32","shape":[4,3],"data_offsets":[0,48]}'
 data=$(zeros 48)
 refuse "none.safetensors.*No such file" run table.yaml -d reference -i x=x.npy --weights none.safetensors -o y=y.npy
-refuse_weights "empty" </dev/null
+refuse_weights "empty|0 bytes" </dev/null
 refuse_weights "cut off|bytes" < <(printf 'abc')
 refuse_weights "no .npy|'\{'|begin" < <(little_endian 8 0; printf '%b' "$data")
 refuse_weights "header" < <(printf '\xff\xff\xff\xff\xff\xff\xff\xff{}%b' "$data")
@@ -101,7 +101,7 @@ for ids in over under; do
   first=
   for device in reference pocl opencl:portable; do
     has_device "$device" || { printf 'SKIPPED: there is no device %s\n' "$device"; continue; }
-    expect 2 'ids.*(4|-1)' run table.yaml -d "$device" -i x=x.npy -i ids=$ids.npy -o y=y.npy
+    expect 2 'table.yaml:11:[0-9]+: error: .*ids.* (4|-1),' run table.yaml -d "$device" -i x=x.npy -i ids=$ids.npy -o y=y.npy
     [ ! -e y.npy ] || fail "an id outside the table left a file"
     [ -n "$first" ] || first=$(cat "$err")
     [ "$first" = "$(cat "$err")" ] || fail "$device says something else: $(cat "$err")"
@@ -128,10 +128,10 @@ npy '<i8' '(1,)' '\xff\xff\xff\xff\xff\xff\xff\xff' >minus.npy
 for device in reference pocl opencl:portable; do
   has_device "$device" || continue
   expect 0 '' run cache.yaml -d "$device"
-  expect 2 'past.*3' run cache.yaml -d "$device" -i past=three.npy -o y=y.npy
-  expect 2 'past.*-1' run cache.yaml -d "$device" -i past=minus.npy -o y=y.npy
-  expect 2 'lengths.*5' run cache.yaml -d "$device" -i lengths=five.npy -o y=y.npy
-  expect 2 'lengths.*-1' run cache.yaml -d "$device" -i lengths=minus.npy -o y=y.npy
+  expect 2 'cache.yaml:9:[0-9]+: error: .*offset.*3' run cache.yaml -d "$device" -i past=three.npy -o y=y.npy
+  expect 2 'cache.yaml:9:[0-9]+: error: .*offset.*-1' run cache.yaml -d "$device" -i past=minus.npy -o y=y.npy
+  expect 2 'cache.yaml:10:[0-9]+: error: .*lengths.*5' run cache.yaml -d "$device" -i lengths=five.npy -o y=y.npy
+  expect 2 'cache.yaml:10:[0-9]+: error: .*lengths.*-1' run cache.yaml -d "$device" -i lengths=minus.npy -o y=y.npy
   [ ! -e y.npy ] || fail "an offset outside the cache left a file on $device"
 done
 finish

@@ -18,8 +18,8 @@ YAML
 expect 0 '' run plain.yaml -d reference
 shows '^total  f32 \[2, 3\]$'
 shows '^n  i64 \[2\]$'
-shows 'north +1\.5 +3\.? +4\.5'
-shows 'south +6\.? +7\.5 +9'
+shows '^north +1\.5 +3\.0 +4\.5$'
+shows '^south +6\.0 +7\.5 +9\.0$'
 expect 0 '' run plain.yaml -d reference --json
 answers 'd["model"], d["device"]["backend"], [o["name"] for o in d["outputs"]]' "('plain', 'reference', ['total', 'n', 'half'])"
 answers '[o["path"] for o in d["outputs"]]' "['sum', 'n', 'half']"
