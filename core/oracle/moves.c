@@ -47,7 +47,8 @@ ph_status ph_oracle_concat_heads(const ph_oracle_call *call) {
 ph_status ph_oracle_concat(const ph_oracle_call *call) {
   ph_oracle_output *y = ph_call_output(call, 0);
   const ph_tensor_desc *desc = ph_call_output_desc(call, 0);
-  uint32_t axis = (uint32_t)ph_call_integer(call, "axis", 0);
+  uint32_t axis = 0;
+  PH_TRY(ph_call_axis(call, desc->rank, 0, &axis));
   int64_t start = 0;
   for (uint32_t role = 0; role < call->node->input_count; role++) {
     ph_view x = ph_call_input(call, role);
@@ -65,7 +66,8 @@ ph_status ph_oracle_concat(const ph_oracle_call *call) {
 
 ph_status ph_oracle_split(const ph_oracle_call *call) {
   ph_view x = ph_call_input(call, 0);
-  uint32_t axis = (uint32_t)ph_call_integer(call, "axis", 0), parts = 0;
+  uint32_t axis = 0, parts = 0;
+  PH_TRY(ph_call_axis(call, x.rank, 0, &axis));
   const int64_t *into = ph_call_list(call, "into", &parts);
   if (into == NULL || parts != call->node->output_count)
     return ph_fail(call->error, PH_INVALID, "node '%s': into needs one extent for each output", call->node->id);
@@ -80,7 +82,8 @@ ph_status ph_oracle_split(const ph_oracle_call *call) {
 
 ph_status ph_oracle_slice(const ph_oracle_call *call) {
   ph_view x = ph_call_input(call, 0);
-  uint32_t axis = (uint32_t)ph_call_integer(call, "axis", 0);
+  uint32_t axis = 0;
+  PH_TRY(ph_call_axis(call, x.rank, 0, &axis));
   int64_t start = ph_call_integer(call, "start", 0);
   if (start < 0) start += x.dims[axis];
   copy_strided(ph_call_output(call, 0), x.rank, ph_call_output_desc(call, 0)->dims, &x, start * x.strides[axis],
@@ -150,7 +153,9 @@ static void pick(ph_oracle_output *y, const ph_view *x, uint32_t axis, const ph_
 
 ph_status ph_oracle_gather(const ph_oracle_call *call) {
   ph_view x = ph_call_input(call, 0), indices = ph_call_input(call, 1);
-  pick(ph_call_output(call, 0), &x, (uint32_t)ph_call_integer(call, "axis", 0), &indices, true);
+  uint32_t axis = 0;
+  PH_TRY(ph_call_axis(call, x.rank, 0, &axis));
+  pick(ph_call_output(call, 0), &x, axis, &indices, true);
   return PH_OK;
 }
 
@@ -164,7 +169,8 @@ ph_status ph_oracle_embedding(const ph_oracle_call *call) {
 ph_status ph_oracle_cache_write(const ph_oracle_call *call) {
   ph_view cache = ph_call_input(call, 0), x = ph_call_input(call, 1), offset = ph_call_input(call, 2);
   ph_oracle_output *y = ph_call_output(call, 0);
-  uint32_t axis = (uint32_t)ph_call_integer(call, "axis", 2);
+  uint32_t axis = 0;
+  PH_TRY(ph_call_axis(call, cache.rank, 2, &axis));
   bool ring = ph_call_integer(call, "ring", 0) != 0;
   int64_t slots = cache.dims[axis];
   copy_strided(y, cache.rank, cache.dims, &cache, 0, cache.strides);

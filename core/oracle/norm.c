@@ -35,8 +35,8 @@ static void take_sigma(const double *x, int64_t count, double eps, norm_row *row
 static ph_status norm(const ph_oracle_call *call, bool centred) {
   ph_view x = ph_call_input(call, 0), weight = ph_call_input(call, 1), bias = ph_call_input(call, 2);
   ph_oracle_output *y = ph_call_output(call, 0), *mean = ph_call_output(call, 1), *inv_std = ph_call_output(call, 2);
-  uint32_t axis = (uint32_t)ph_call_integer(call, "axis", (int64_t)x.rank - 1);
-  if (axis >= x.rank) return ph_fail(call->error, PH_INVALID, "node '%s': axis is out of range", call->node->id);
+  uint32_t axis = 0;
+  PH_TRY(ph_call_axis(call, x.rank, x.rank - 1, &axis));
   int64_t rows = ph_product(axis, x.dims), count = ph_product(x.rank - axis, x.dims + axis);
   double eps = ph_call_real(call, "eps", 1e-5), root = 1 + sqrt((double)count);
   double *values = ph_call_reals(call, x.count), *gains = ph_call_reals(call, count),

@@ -49,6 +49,8 @@ int64_t ph_call_integer(const ph_oracle_call *call, const char *name, int64_t ab
 double ph_call_real(const ph_oracle_call *call, const char *name, double absent);
 bool ph_call_is(const ph_oracle_call *call, const char *name, const char *choice);
 const int64_t *ph_call_list(const ph_oracle_call *call, const char *name, uint32_t *count); /* NULL if absent */
+/* The attribute `axis` of an op on a tensor of `rank`, `absent` where it has none; PH_INVALID outside the rank. */
+PH_NODISCARD ph_status ph_call_axis(const ph_oracle_call *call, uint32_t rank, uint32_t absent, uint32_t *out);
 
 /* ---- views ---- */
 

@@ -15,7 +15,8 @@ ph_status ph_oracle_positions(const ph_oracle_call *call) {
 ph_status ph_oracle_sinusoidal_position(const ph_oracle_call *call) {
   ph_view positions = ph_call_input(call, 0);
   ph_oracle_output *y = ph_call_output(call, 0);
-  int64_t size = ph_call_integer(call, "size", 0), half = size / 2;
+  const ph_tensor_desc *desc = ph_call_output_desc(call, 0);
+  int64_t size = desc->dims[desc->rank - 1], half = size / 2;
   double base = ph_call_real(call, "base", 10000);
   double divisor = (double)(ph_call_integer(call, "endpoint", 0) != 0 ? half - 1 : half);
   bool interleaved = ph_call_is(call, "pairs", "interleaved");
@@ -103,6 +104,8 @@ ph_status ph_oracle_rotary(const ph_oracle_call *call) {
   int64_t depth = x.dims[x.rank - 1], rows = x.dims[x.rank - 2];
   int64_t batch = x.rank >= 3 ? x.dims[0] : 1, heads = x.rank == 4 ? x.dims[1] : 1;
   r.turned = ph_call_integer(call, "rotary_dim", depth);
+  if (r.turned > depth)
+    return ph_fail(call->error, PH_INVALID, "node '%s': rotary_dim is larger than the head size", call->node->id);
   bool interleaved = ph_call_is(call, "pairs", "interleaved");
   ph_view_read(&x, y->real);
   for (int64_t b = 0; b < batch; b++)

@@ -35,8 +35,7 @@ typedef struct rows {
 
 static ph_status open_rows(const ph_oracle_call *call, rows *r) {
   *r = (rows){.x = ph_call_input(call, 0)};
-  r->axis = (uint32_t)ph_call_integer(call, "axis", (int64_t)r->x.rank - 1);
-  if (r->axis >= r->x.rank) return ph_fail(call->error, PH_INVALID, "node '%s': axis is out of range", call->node->id);
+  PH_TRY(ph_call_axis(call, r->x.rank, r->x.rank - 1, &r->axis));
   r->length = r->x.dims[r->axis];
   r->inner = ph_product(r->x.rank - r->axis - 1, r->x.dims + r->axis + 1);
   for (uint32_t i = 0; i < r->x.rank; i++) r->dims[i] = i == r->axis ? 1 : r->x.dims[i];

@@ -65,6 +65,15 @@ const int64_t *ph_call_list(const ph_oracle_call *call, const char *name, uint32
   return attr->as.list.items;
 }
 
+ph_status ph_call_axis(const ph_oracle_call *call, uint32_t rank, uint32_t absent, uint32_t *out) {
+  int64_t axis = ph_call_integer(call, "axis", absent);
+  if (axis < 0 || axis >= rank)
+    return ph_fail(call->error, PH_INVALID, "node '%s': axis %lld is outside a rank of %u", call->node->id,
+                   (long long)axis, rank);
+  *out = (uint32_t)axis;
+  return PH_OK;
+}
+
 /* ---- views ---- */
 
 int64_t ph_view_at(const ph_view *view, uint32_t rank, const int64_t *index) {

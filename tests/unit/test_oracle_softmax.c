@@ -84,6 +84,19 @@ static void test_log_softmax_is_the_log_of_softmax(void **state) {
   case_close(&c);
 }
 
+static void test_axis_outside_the_rank_is_refused(void **state) {
+  (void)state;
+  for (int64_t axis = -1; axis <= 1; axis += 2) {
+    oracle_case c;
+    case_open(&c, "softmax");
+    case_input(&c, PH_F32, DIMS(2), REALS(1, 2));
+    case_integer(&c, "axis", axis);
+    case_output(&c, PH_F32, DIMS(2));
+    assert_int_equal(case_try(&c, false), PH_INVALID);
+    case_close(&c);
+  }
+}
+
 static void test_hardmax(void **state) {
   (void)state;
   oracle_case c;
@@ -231,6 +244,7 @@ int main(void) {
       cmocka_unit_test(test_softmax_of_an_empty_row_is_zeros),
       cmocka_unit_test(test_softmax_sinks),
       cmocka_unit_test(test_log_softmax_is_the_log_of_softmax),
+      cmocka_unit_test(test_axis_outside_the_rank_is_refused),
       cmocka_unit_test(test_hardmax),
       cmocka_unit_test(test_R011_softcap_is_finite),
       cmocka_unit_test(test_mask_adds_floats_and_takes_minus_infinity_as_a_no),
