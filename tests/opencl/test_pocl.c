@@ -541,7 +541,7 @@ static void a_cache_that_cannot_be_written_is_none(void **state) {
 /* ---- processes of their own ---- */
 
 /* Runs this program with `arguments` and gives what it printed, to be freed. */
-static char *run_self(const char *environment, const char *arguments) {
+static char *run_self(const char *environment, const char *arguments, int wanted_exit) {
   ph_text command = {0}, text = {0};
   ph_text_add(&command, "%s '%s' %s", environment, scratch_self(), arguments);
   assert_false(command.failed);
@@ -549,7 +549,9 @@ static char *run_self(const char *environment, const char *arguments) {
   assert_non_null(pipe);
   char part[1024];
   for (size_t length; (length = fread(part, 1, sizeof(part), pipe)) > 0;) ph_text_put(&text, part, length);
-  if (pclose(pipe) != 0) fail_msg("%s: %s", command.data, text.data != NULL ? text.data : "");
+  int status = pclose(pipe);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != wanted_exit)
+    fail_msg("%s: %s", command.data, text.data != NULL ? text.data : "");
   ph_text_free(&command);
   assert_non_null(text.data);
   return text.data;
@@ -582,7 +584,7 @@ static void eight_processes_share_a_cache(void **state) {
 
 static void two_devices_of_one_platform(void **state) {
   (void)state;
-  char *text = run_self("POCL_DEVICES='pthread basic'", "list");
+  char *text = run_self("POCL_DEVICES='pthread basic'", "list", 0);
   unsigned first_platform, first_device, second_platform, second_device;
   char first_id[64], second_id[64];
   assert_int_equal(sscanf(text, "2 devices\n%u:%u %63s right\n%u:%u %63s right\n", &first_platform, &first_device,
@@ -592,11 +594,11 @@ static void two_devices_of_one_platform(void **state) {
   assert_int_equal(first_device, 0);
   assert_int_equal(second_device, 1);
   assert_string_not_equal(first_id, second_id);
-  char *again = run_self("POCL_DEVICES='pthread basic'", "list");
+  char *again = run_self("POCL_DEVICES='pthread basic'", "list", 0);
   assert_string_equal(text, again); /* ids, too, are the same in every run */
   free(again);
   free(text);
-  text = run_self("POCL_DEVICES='basic basic'", "list");
+  text = run_self("POCL_DEVICES='basic basic'", "list", 0);
   assert_int_equal(sscanf(text, "2 devices\n%u:%u %63s right\n%u:%u %63s right\n", &first_platform, &first_device,
                           first_id, &second_platform, &second_device, second_id),
                    6);
@@ -606,9 +608,45 @@ static void two_devices_of_one_platform(void **state) {
 
 static void no_driver_is_no_error(void **state) {
   (void)state;
-  char *text = run_self("OCL_ICD_VENDORS=/nonexistent", "list");
+  char *text = run_self("OCL_ICD_VENDORS=/nonexistent", "list", 0);
   assert_string_equal(text, "0 devices\n");
   free(text);
+}
+
+static void put_file(const char *folder, const char *name, const char *text) {
+  char path[512];
+  snprintf(path, sizeof(path), "%s/%s", folder, name);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  assert_true(fputs(text, file) >= 0);
+  assert_int_equal(fclose(file), 0);
+}
+
+/* R071, with a compiler that has something to say; and kernels come from the folder, not from the library. */
+static void kernels_from_a_folder(void **state) {
+  (void)state;
+  char *folder = scratch_folder(), *cache = scratch_folder();
+  ph_text environment = {0}, arguments = {0};
+  ph_text_add(&environment, "POLYHEAD_KERNEL_DIR='%s'", folder);
+  ph_text_add(&arguments, "live '%s' 2>&1", cache);
+  put_file(folder, "common.cl", "");
+  put_file(folder, "fast.cl", "kernel void mix_first() { this_is_no_c; }\n");
+  put_file(folder, "careful.cl", "kernel void mix_first(global float *x) { int unused; x[0] = no_such_name; }\n");
+  char *text = run_self(environment.data, arguments.data, 1);
+  static const char *const parts[] = {"fast.cl:1:",
+                                      "this_is_no_c",
+                                      "careful.cl:1:",
+                                      "no_such_name",
+                                      "driver:",
+                                      "-cl-std=CL1.2 -DIN0=F32",
+                                      "CL_BUILD_PROGRAM_FAILURE in clBuildProgram",
+                                      "log in"};
+  for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) assert_has(text, parts[i]);
+  free(text);
+  ph_text_free(&arguments);
+  ph_text_free(&environment);
+  scratch_remove(folder);
+  scratch_remove(cache);
 }
 
 /* The program as a child. */
@@ -664,6 +702,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(eight_processes_share_a_cache),
       cmocka_unit_test(two_devices_of_one_platform),
       cmocka_unit_test(no_driver_is_no_error),
+      cmocka_unit_test(kernels_from_a_folder),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
