@@ -2,6 +2,7 @@
 #include "config/names.h"
 
 #include <polyhead/backend.h>
+#include <stdlib.h>
 #include <string.h>
 
 static uint32_t hash(const char *name) {
@@ -37,10 +38,19 @@ bool ph_names_add(ph_names *names, ph_arena *arena, const char *name, uint32_t v
   return true;
 }
 
+static int by_value(const void *a, const void *b) {
+  const struct ph_names_slot *left = a, *right = b;
+  return left->value < right->value ? -1 : left->value > right->value;
+}
+
 const char *const *ph_names_list(const ph_names *names, ph_arena *arena) {
+  struct ph_names_slot *slots = ph_arena_array(arena, names->count, sizeof(*slots));
   const char **list = ph_arena_array(arena, names->count, sizeof(*list));
+  if (slots == NULL || list == NULL) return NULL;
   uint32_t count = 0;
-  for (uint32_t i = 0; list != NULL && i < names->capacity; i++)
-    if (names->slots[i].name != NULL) list[count++] = names->slots[i].name;
+  for (uint32_t i = 0; i < names->capacity; i++)
+    if (names->slots[i].name != NULL) slots[count++] = names->slots[i];
+  qsort(slots, count, sizeof(*slots), by_value);
+  for (uint32_t i = 0; i < count; i++) list[i] = slots[i].name;
   return list;
 }

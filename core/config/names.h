@@ -17,7 +17,7 @@ typedef struct ph_names {
 uint32_t ph_names_find(const ph_names *names, const char *name);
 /* Adds a name that is not there yet; false when out of memory. */
 bool ph_names_add(ph_names *names, ph_arena *arena, const char *name, uint32_t value);
-/* All names, in no order, count of them; NULL when out of memory.  For ph_nearest(). */
+/* All names, count of them, by their numbers; NULL when out of memory.  For ph_nearest(). */
 const char *const *ph_names_list(const ph_names *names, ph_arena *arena);
 
 #endif

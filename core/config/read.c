@@ -21,7 +21,8 @@ void ph_loader_warn(ph_loader *loader, ph_place place, const char *format, ...) 
 }
 
 const char *ph_loader_hint(ph_loader *loader, const char *name, const char *const *names, size_t count) {
-  const char *near = names != NULL ? ph_nearest(name, names, count) : NULL;
+  bool worth_it = names != NULL && strlen(name) > 1; /* every letter is near every other */
+  const char *near = worth_it ? ph_nearest(name, names, count) : NULL;
   const char *hint = near != NULL ? ph_arena_text(&loader->scratch, "; did you mean '%s'?", near) : NULL;
   return hint != NULL ? hint : "";
 }
