@@ -198,6 +198,25 @@ static void test_attention(void **state) {
   }
 }
 
+/* Where the softcap saturates, errors before it are damped but those of its own rounding are not: a bound that damps
+ * both would refuse a correct kernel. */
+static void test_attention_under_a_saturated_softcap(void **state) {
+  (void)state;
+  static float y[HEADS * QUERIES * WIDTH], lse[HEADS * QUERIES];
+  const setting s = {.name = "saturated softcap", .softcap = 1000};
+  fill_random(q, HEADS * QUERIES * DEPTH, "q", 5000);
+  fill_random(k, SHARED * KEYS * DEPTH, "k", 1);
+  fill_random(v, SHARED * KEYS * WIDTH, "v", 1);
+  oracle_case c;
+  open_attention(&c, &s);
+  attend(&s, RIGHT, y, lse);
+  expect_right(&c, 0, y);
+  expect_right(&c, 1, lse);
+  attend(&s, SCALE, y, lse);
+  expect_wrong(&c, 0, y, "a scale error of 1 %");
+  case_close(&c);
+}
+
 /* A scale error must show even where the weights are rounded to f16. */
 static void test_attention_with_f16_weights_still_shows_faults(void **state) {
   (void)state;
@@ -431,6 +450,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_linear),
       cmocka_unit_test(test_attention),
+      cmocka_unit_test(test_attention_under_a_saturated_softcap),
       cmocka_unit_test(test_attention_with_f16_weights_still_shows_faults),
       cmocka_unit_test(test_softmax_over_many_keys),
       cmocka_unit_test(test_weighted_sum_and_scores),
