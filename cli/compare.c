@@ -37,6 +37,9 @@ static void print_verdict(const ph_compare_device *device) {
          node->variant != NULL ? node->variant : "none", (long long)node->bad, (long long)node->compared, node->output);
   printf("  %s%s: expected %.9g, got %.9g, bound %.3g, %.3g times the bound\n", node->output,
          cli_list_text(node->rank, node->index).text, node->expected, node->got, node->bound, node->ratio);
+  if (node->inside != NULL) printf("  a fused node: %s\n", node->inside);
+  if (node->overrun) printf("  it wrote outside its outputs\n");
+  if (!node->same_bits) printf("  a second run gave other bits\n");
 }
 
 static ph_status print_nodes(const ph_compare_device *device, ph_error *error) {
@@ -60,20 +63,21 @@ static ph_status print_nodes(const ph_compare_device *device, ph_error *error) {
 }
 
 static json_t *node_json(const ph_compare_node *node) {
-  return json_pack("{so so so so sb sI sI so so so so so}", "path", cli_json_text(node->path), "op",
+  return json_pack("{so so so so sb sb sb sI sI so so so so so so}", "path", cli_json_text(node->path), "op",
                    cli_json_text(node->op), "output", cli_json_text(node->output), "variant",
-                   cli_json_text(node->variant), "pass", (int)node->pass, "compared", (json_int_t)node->compared, "bad",
-                   (json_int_t)node->bad, "index", cli_json_list(node->rank, node->index), "expected",
-                   cli_json_real(node->expected), "got", cli_json_real(node->got), "bound", cli_json_real(node->bound),
-                   "ratio", cli_json_real(node->ratio));
+                   cli_json_text(node->variant), "pass", (int)node->pass, "same_bits", (int)node->same_bits, "overrun",
+                   (int)node->overrun, "compared", (json_int_t)node->compared, "bad", (json_int_t)node->bad, "index",
+                   cli_json_list(node->rank, node->index), "expected", cli_json_real(node->expected), "got",
+                   cli_json_real(node->got), "bound", cli_json_real(node->bound), "ratio", cli_json_real(node->ratio),
+                   "inside", cli_json_text(node->inside));
 }
 
 static json_t *device_json(const ph_compare_device *device) {
   json_t *nodes = json_array();
   for (uint32_t i = 0; i < device->node_count; i++) nodes = cli_json_append(nodes, node_json(&device->nodes[i]));
   json_t *first = device->first_failed == PH_NONE ? json_null() : node_json(&device->nodes[device->first_failed]);
-  return json_pack("{so so sb so so so so so}", "spec", cli_json_text(device->spec), "name", cli_json_text(device->name),
-                   "pass", (int)device->pass, "first_difference", first, "end_to_end",
+  return json_pack("{so so sb so so so so so}", "spec", cli_json_text(device->spec), "name",
+                   cli_json_text(device->name), "pass", (int)device->pass, "first_difference", first, "end_to_end",
                    cli_json_real(device->end_to_end), "end_to_end_limit", cli_json_real(device->end_to_end_limit),
                    "end_to_end_output", cli_json_text(device->end_to_end_output), "nodes", nodes);
 }

@@ -131,46 +131,93 @@ static void release_values(const comparer *c, ph_tensor **values) {
   free(values);
 }
 
-static ph_status compare_plan(comparer *c, ph_tensor **inputs) {
-  const ph_net *net = c->plan->net;
-  c->nodes = ph_arena_array(&c->comparison->arena, net->node_count, sizeof(*c->nodes));
-  if (c->values == NULL || inputs == NULL || c->nodes == NULL) return ph_fail_memory(c->error);
+static ph_status judge_nodes(comparer *c) {
+  c->nodes = ph_arena_array(&c->comparison->arena, c->plan->net->node_count, sizeof(*c->nodes));
+  if (c->nodes == NULL) return ph_fail_memory(c->error);
   c->device->nodes = c->nodes;
-  PH_TRY(find_inputs(c, inputs));
-  for (uint32_t i = 0; i < net->value_count; i++) c->values[i] = inputs[i] == NULL ? NULL : ph_tensor_retain(inputs[i]);
-  ph_judge judge = {.net = net,
+  ph_judge judge = {.net = c->plan->net,
                     .placements = c->plan->placements,
                     .programs = c->session->programs,
                     .values = c->values,
                     .keep_outputs = true,
                     .after = record,
                     .user = c};
-  PH_TRY(ph_judge_run(&judge, c->error));
-  return end_to_end(c, inputs);
+  return ph_judge_run(&judge, c->error);
+}
+
+static ph_status compare_plan(comparer *c, bool whole, ph_tensor **inputs) {
+  if (c->values == NULL || inputs == NULL) return ph_fail_memory(c->error);
+  PH_TRY(find_inputs(c, inputs));
+  for (uint32_t i = 0; i < c->plan->net->value_count; i++)
+    c->values[i] = inputs[i] == NULL ? NULL : ph_tensor_retain(inputs[i]);
+  PH_TRY(judge_nodes(c));
+  return whole ? end_to_end(c, inputs) : PH_OK;
+}
+
+/* Opens the device and judges the model's nodes on it; with `whole` the graph end to end, too.  `keep`: a value that is
+ * wanted, so that the group around it is not fused; or NULL. */
+static ph_status compare_session(ph_context *context, ph_model *model, const ph_compare_options *options,
+                                 const char *spec, const char *keep, bool whole, ph_comparison *comparison,
+                                 ph_compare_device *device, ph_session **out, ph_error *error) {
+  comparer c = {.comparison = comparison, .device = device, .error = error};
+  ph_session_options session_options = {
+      .struct_size = sizeof(session_options), .device = spec, .keep = &keep, .keep_count = keep != NULL};
+  PH_TRY(ph_session_create(context, model, &session_options, &c.session, error));
+  *out = c.session;
+  for (uint32_t i = 0; i < options->input_count; i++)
+    PH_TRY(ph_session_set_input(c.session, options->input_names[i], options->inputs[i], error));
+  PH_TRY(ph_session_prepare(c.session, false, error));
+  c.plan = c.session->current;
+  device->pass = device->end_to_end_pass = true;
+  device->first_failed = PH_NONE;
+  device->spec = ph_arena_text(&comparison->arena, "%s", spec);
+  memcpy(device->name, c.session->device->limits.name, sizeof(device->name));
+  ph_tensor **inputs = ph_new_array(c.plan->net->value_count, sizeof(*inputs));
+  c.values = ph_new_array(c.plan->net->value_count, sizeof(*c.values));
+  ph_status status = device->spec == NULL ? ph_fail_memory(error) : compare_plan(&c, whole, inputs);
+  release_values(&c, inputs);
+  release_values(&c, c.values);
+  return status;
+}
+
+static const ph_net_node *find_node(const ph_net *net, const char *path) {
+  for (uint32_t n = 0; n < net->node_count; n++)
+    if (strcmp(net->nodes[n]->path, path) == 0) return net->nodes[n];
+  return NULL;
+}
+
+/* A fused node that fails is run again in its steps: either one of them is wrong too, or only the fused kernel is. */
+static ph_status look_inside(ph_context *context, ph_model *model, const ph_compare_options *options, const ph_net *net,
+                             ph_comparison *comparison, const char *spec, ph_compare_node *failed, ph_error *error) {
+  const ph_net_node *fused = find_node(net, failed->path);
+  if (fused->step_count < 2) return PH_OK;
+  const ph_net_node *before_last = fused->steps[fused->step_count - 2];
+  ph_compare_device steps = {0};
+  ph_session *session = NULL;
+  ph_status status = compare_session(context, model, options, spec, net->values[before_last->outputs[0]].path, false,
+                                     comparison, &steps, &session, error);
+  for (uint32_t n = 0; n < steps.node_count && status == PH_OK && failed->inside == NULL; n++)
+    for (uint32_t i = 0; i < fused->step_count; i++)
+      if (!steps.nodes[n].pass && strcmp(steps.nodes[n].path, fused->steps[i]->path) == 0 && failed->inside == NULL)
+        failed->inside = ph_arena_text(&comparison->arena, "in steps, '%s' differs first", steps.nodes[n].path);
+  if (failed->inside == NULL) failed->inside = "differs only when fused";
+  ph_session_destroy(session);
+  return status;
 }
 
 static ph_status compare_device(ph_context *context, ph_model *model, const ph_compare_options *options, uint32_t index,
                                 ph_comparison *comparison, ph_error *error) {
-  comparer c = {.comparison = comparison, .device = &comparison->devices[index], .error = error};
-  ph_session_options session_options = {.struct_size = sizeof(session_options), .device = options->devices[index]};
-  PH_TRY(ph_session_create(context, model, &session_options, &c.session, error));
-  ph_status status = PH_OK;
-  for (uint32_t i = 0; i < options->input_count && status == PH_OK; i++)
-    status = ph_session_set_input(c.session, options->input_names[i], options->inputs[i], error);
-  if (status == PH_OK) status = ph_session_prepare(c.session, false, error);
-  if (status == PH_OK) {
-    c.plan = c.session->current;
-    c.device->pass = c.device->end_to_end_pass = true;
-    c.device->first_failed = PH_NONE;
-    c.device->spec = ph_arena_text(&comparison->arena, "%s", options->devices[index]);
-    memcpy(c.device->name, c.session->device->limits.name, sizeof(c.device->name));
-    ph_tensor **inputs = ph_new_array(c.plan->net->value_count, sizeof(*inputs));
-    c.values = ph_new_array(c.plan->net->value_count, sizeof(*c.values));
-    status = c.device->spec == NULL ? ph_fail_memory(error) : compare_plan(&c, inputs);
-    release_values(&c, inputs);
-    release_values(&c, c.values);
+  ph_compare_device *device = &comparison->devices[index];
+  ph_session *session = NULL;
+  ph_status status = compare_session(context, model, options, options->devices[index], NULL, true, comparison, device,
+                                     &session, error);
+  for (uint32_t n = 0; status == PH_OK && n < device->node_count; n++) {
+    ph_compare_node *node = (ph_compare_node *)&device->nodes[n];
+    if (!node->pass)
+      status =
+          look_inside(context, model, options, session->current->net, comparison, options->devices[index], node, error);
   }
-  ph_session_destroy(c.session);
+  ph_session_destroy(session);
   return status;
 }
 

@@ -172,6 +172,7 @@ typedef struct ph_compare_node {
   uint32_t rank;
   int64_t index[PH_MAX_RANK]; /* of the worst element (the first bad one where there is one) */
   double expected, got, bound, ratio;
+  const char *inside; /* a fused node that failed: what running its steps one by one showed; else NULL */
 } ph_compare_node;
 
 typedef struct ph_compare_device {
