@@ -29,8 +29,8 @@ typedef struct ph_oracle_output {
 
 /* Computes node `node` of `graph`.  data[t] is element 0 of tensor t (not read for tensors that are no input of the
  * node).  `outputs` has node->output_count entries, zeroed by the caller, and is filled for every output that is wanted
- * (PH_NONE: left alone); free with ph_oracle_outputs_free().  PH_UNSUPPORTED for an unknown op or version; an id outside a
- * table gives a row of NaN, as for any backend. */
+ * (PH_NONE: left alone); free with ph_oracle_outputs_free().  PH_UNSUPPORTED for an unknown op or version; an id
+ * outside a table gives a row of NaN, as for any backend. */
 PH_NODISCARD ph_status ph_oracle_node(const ph_graph *graph, uint32_t node, const void *const *data, bool magnitudes,
                                       ph_oracle_output *outputs, ph_error *error);
 void ph_oracle_outputs_free(ph_oracle_output *outputs, uint32_t count);

@@ -6,9 +6,9 @@
 
 /* The one factor C of the project.  Derivation: a magnitude is the first-order effect of one rounding of each quantity
  * at a stage.  A plain kernel rounds a quantity at most twice at one stage (a product and its addition, a scale and a
- * bias, an argument and the exponential of it), so its error is at most 2 * roundoff * magnitude to first order; terms of
- * second order are smaller by a roundoff.  In practice errors partly cancel: correct kernels of every kind stay under
- * half the bound, so C needs no further reserve, and a larger one would let real faults through. */
+ * bias, an argument and the exponential of it), so its error is at most 2 * roundoff * magnitude to first order; terms
+ * of second order are smaller by a roundoff.  In practice errors partly cancel: correct kernels of every kind stay
+ * under half the bound, so C needs no further reserve, and a larger one would let real faults through. */
 #define PH_TOLERANCE_C 2.0
 
 /* The largest |got - expected| allowed at element `index`.  `stages` as declared in supports(): PH_DTYPE_NONE counts as
@@ -18,11 +18,11 @@ double ph_tolerance(const ph_oracle_output *expected, int64_t index, const ph_dt
 
 /* The verdict over one output: what a backend wrote (dense, of expected->dtype) against the oracle. */
 typedef struct ph_verdict {
-  bool pass;        /* false when nothing was compared and the output is not empty */
-  int64_t compared; /* elements; not those where any answer stands */
-  int64_t bad;      /* elements out of bounds */
-  int64_t worst;    /* the element with the largest ratio; -1 if none */
-  int64_t first_bad; /* -1 if none */
+  bool pass;          /* false when nothing was compared and the output is not empty */
+  int64_t compared;   /* elements; not those where any answer stands */
+  int64_t bad;        /* elements out of bounds */
+  int64_t worst;      /* the element with the largest ratio; -1 if none */
+  int64_t first_bad;  /* -1 if none */
   double worst_ratio; /* |got - expected| / tolerance; INFINITY where the class (NaN, inf) or an exact value differs */
 } ph_verdict;
 
