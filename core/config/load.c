@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "config/load_text.h"
 #include "config/loader.h"
 #include "config/weights.h"
 
@@ -166,17 +167,23 @@ static ph_status set_file(ph_model *model, const char *path, ph_error *error) {
   return made ? PH_OK : ph_fail_memory(error);
 }
 
-static ph_status read_file(ph_loader *loader, const char *path) {
-  ph_file_map map;
+static ph_status read_bytes(ph_loader *loader, const void *bytes, size_t size) {
   ph_yaml *root;
-  PH_TRY(set_file(loader->model, path, loader->error));
-  PH_TRY(ph_file_map_open(path, &map, loader->error));
-  ph_status status = ph_yaml_parse(loader->arena, loader->model->file, map.data, map.size, &root, loader->error);
-  ph_file_map_close(&map);
-  return status == PH_OK ? read_document(loader, root) : status;
+  PH_TRY(ph_yaml_parse(loader->arena, loader->model->file, bytes, size, &root, loader->error));
+  return read_document(loader, root);
 }
 
-ph_status ph_model_load(const char *path, const ph_model_options *options, ph_model **out, ph_error *error) {
+static ph_status read_file(ph_loader *loader, const char *path) {
+  ph_file_map map;
+  PH_TRY(ph_file_map_open(path, &map, loader->error));
+  ph_status status = read_bytes(loader, map.data, map.size);
+  ph_file_map_close(&map);
+  return status;
+}
+
+/* `text` NULL: what is in the file. */
+static ph_status load(const char *path, const char *text, const ph_model_options *options, ph_model **out,
+                      ph_error *error) {
   ph_error local = PH_ERROR_INIT;
   ph_loader loader = {.error = &local};
   if (options != NULL) {
@@ -188,7 +195,8 @@ ph_status ph_model_load(const char *path, const ph_model_options *options, ph_mo
   model->random = loader.options.random;
   loader.model = model;
   loader.arena = &model->arena;
-  ph_status status = read_file(&loader, path);
+  ph_status status = set_file(model, path, &local);
+  if (status == PH_OK) status = text != NULL ? read_bytes(&loader, text, strlen(text)) : read_file(&loader, path);
   ph_arena_free(&loader.scratch);
   if (status == PH_OK) {
     *out = model;
@@ -201,6 +209,15 @@ ph_status ph_model_load(const char *path, const ph_model_options *options, ph_mo
     error->struct_size = size;
   }
   return status;
+}
+
+ph_status ph_model_load(const char *path, const ph_model_options *options, ph_model **out, ph_error *error) {
+  return load(path, NULL, options, out, error);
+}
+
+ph_status ph_model_load_text(const char *path, const char *text, const ph_model_options *options, ph_model **out,
+                             ph_error *error) {
+  return load(path, text, options, out, error);
 }
 
 void ph_model_destroy(ph_model *model) {

@@ -48,8 +48,10 @@ void ph_session_destroy(ph_session *session) {
   if (session == NULL) return;
   destroy_plans(session);
   ph_program_cache_destroy(session->programs);
-  ph_open_device_close(session->device);
-  ph_open_device_close(session->reference);
+  if (!session->borrowed) {
+    ph_open_device_close(session->device);
+    ph_open_device_close(session->reference);
+  }
   release_all(session->inputs, session->model->input_count);
   release_all(session->defaults, session->model->input_count);
   release_all(session->weights, session->model->weight_count);
@@ -94,7 +96,10 @@ static ph_status fill(ph_session *session, const ph_session_options *options, ph
     session->outputs[i].alias = declared ? model->outputs[i].alias : kept;
     session->outputs[i].path = declared ? model->outputs[i].path : kept;
   }
-  PH_TRY(ph_program_cache_create(&session->programs, error));
+  return ph_program_cache_create(&session->programs, error);
+}
+
+static ph_status open_devices(ph_session *session, const ph_session_options *options, ph_error *error) {
   PH_TRY(ph_context_open_device(session->context, options->device, &session->device, error));
   bool is_reference = strcmp(session->device->entry->backend, "reference") == 0;
   if (options->fallback == PH_FALLBACK_REFERENCE && !is_reference)
@@ -102,8 +107,9 @@ static ph_status fill(ph_session *session, const ph_session_options *options, ph
   return PH_OK;
 }
 
-ph_status ph_session_create(ph_context *context, ph_model *model, const ph_session_options *options, ph_session **out,
-                            ph_error *error) {
+/* device: NULL where the options say which. */
+static ph_status create(ph_context *context, ph_model *model, const ph_session_options *options, ph_open_device *device,
+                        ph_open_device *reference, ph_session **out, ph_error *error) {
   static const ph_session_options none = {.struct_size = sizeof(none)};
   if (options == NULL) options = &none;
   ph_session *session = ph_new_array(1, sizeof(*session));
@@ -111,12 +117,26 @@ ph_status ph_session_create(ph_context *context, ph_model *model, const ph_sessi
   session->context = context;
   session->model = model;
   session->times = options->times;
+  session->device = device;
+  session->reference = reference;
+  session->borrowed = device != NULL;
   ph_status status = fill(session, options, error);
+  if (status == PH_OK && !session->borrowed) status = open_devices(session, options, error);
   if (status == PH_OK)
     *out = session;
   else
     ph_session_destroy(session);
   return status;
+}
+
+ph_status ph_session_create(ph_context *context, ph_model *model, const ph_session_options *options, ph_session **out,
+                            ph_error *error) {
+  return create(context, model, options, NULL, NULL, out, error);
+}
+
+ph_status ph_session_create_on(ph_context *context, ph_model *model, const ph_session_options *options,
+                               ph_open_device *device, ph_open_device *reference, ph_session **out, ph_error *error) {
+  return create(context, model, options, device, reference, out, error);
 }
 
 ph_status ph_session_reset(ph_session *session, ph_error *error) {

@@ -38,7 +38,14 @@ struct ph_session {
   uint32_t *output_values; /* net values in `current` */
   ph_arena labels;
   bool times, poisoned;
+  bool borrowed; /* device and reference belong to somebody else */
 };
+
+/* ph_session_create() on devices that are open already and outlive the session; options->device and ->fallback are not
+ * read.  reference: takes what the device refuses; NULL for none. */
+PH_NODISCARD ph_status ph_session_create_on(ph_context *context, ph_model *model, const ph_session_options *options,
+                                            ph_open_device *device, ph_open_device *reference, ph_session **out,
+                                            ph_error *error);
 
 /* The host tensor of an input of the net: given, its default, or a scalar's value.  Makes defaults. */
 PH_NODISCARD ph_status ph_session_input_tensor(ph_session *session, ph_session_plan *plan, uint32_t value,
