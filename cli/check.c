@@ -1,4 +1,6 @@
 /* polyhead check: what would run where, and what it costs; runs nothing. */
+#include <string.h>
+
 #include "base/error.h"
 #include "command.h"
 #include "json.h"
@@ -112,6 +114,7 @@ static ph_status fill_document(const ph_model *model, const ph_session *session,
                       json_pack("{si si si so sI}", "nodes", (int)sum->nodes, "refused", (int)sum->refused, "moved",
                                 (int)sum->moved, "flops", cli_json_real(sum->flops), "bytes", (json_int_t)sum->bytes),
                       error));
+  if (sum->refused > 0) return PH_OK; /* nothing was laid out */
   return cli_json_set(json, "memory",
                       json_pack("{sI sI sI sI sI}", "inputs", (json_int_t)memory.inputs, "outputs",
                                 (json_int_t)memory.outputs, "constants", (json_int_t)memory.constants, "arena",
@@ -123,9 +126,10 @@ static ph_status report(const ph_model *model, const ph_session *session, cli_re
   const ph_device_entry *device = ph_session_device(session);
   totals sum = add_up(session);
   if (sum.refused > 0) {
+    bool is_reference = strcmp(device->backend, "reference") == 0;
     result->exit_code = CLI_EXIT_UNSUPPORTED;
-    fprintf(stderr, "polyhead: %s refuses %u of %u nodes; --fallback reference would run them there\n", device->spec,
-            sum.refused, sum.nodes);
+    fprintf(stderr, "polyhead: %s refuses %u of %u nodes%s\n", device->spec, sum.refused, sum.nodes,
+            is_reference ? "" : "; --fallback reference would run them there");
   }
   if (result->json != NULL) return fill_document(model, session, &sum, result->json, error);
   printf("%s on %s (%s, %s)\n", ph_model_name(model), device->spec, cli_device_kind_text(device->info.kind),
@@ -135,7 +139,7 @@ static ph_status report(const ph_model *model, const ph_session *session, cli_re
   PH_TRY(print_nodes(session, &sum, error));
   fputc('\n', stdout);
   print_remarks(session, device);
-  print_memory(session);
+  if (sum.refused == 0) print_memory(session); /* else nothing was laid out */
   return PH_OK;
 }
 

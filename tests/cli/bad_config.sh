@@ -47,7 +47,7 @@ edit 'op: softmax' 'op: sofmax' "sofmax.*softmax" 16
 edit 'heads: heads}' 'head: heads}' "head.*heads" 13
 edit 'inputs: [seen]' 'inputs: [sen]' "sen.*seen" 16
 edit 'inputs: [seen]' 'inputs: [later]' "later" 16
-edit 'inputs: [seen]' 'inputs: {y: seen}' "softmax.*'?y'?.*x" 16
+edit 'inputs: [seen]' 'inputs: {y: seen}' "softmax has no input 'y'" 16
 edit 'inputs: [seen]' 'inputs: [seen, x]' "softmax" 16
 edit 'graph:' 'grap:' "grap'.*'graph'" 10
 edit 'outputs: [y]' 'outputs: [yy]' "yy.*y" 20

@@ -35,13 +35,14 @@ if has_device opencl:portable; then
   device=opencl:portable,max_alloc=65536
   expect 3 'refuses [0-9]+ of [0-9]+ nodes' check large.yaml -d $device
   shows '^refused: large: .*opencl'
+  ! grep -q '^memory' "$out" || fail "the memory of a plan that was never made"
   expect 3 'refuses' check large.yaml -d $device --json
   answers '[n["device"] for n in d["nodes"] if n["path"] == "large"], d["total"]["refused"] > 0' '([None], True)'
   expect 3 "large|x" run large.yaml -d $device -o y=y.npy
   [ ! -e y.npy ] || fail "a refused run left a file"
   expect 0 '' check large.yaml -d $device --fallback reference
   shows '^moved: large: '
-  expect 0 '' run large.yaml -d $device --fallback reference -o y=y.npy -o large=large.npy
+  expect 0 "node 'large' \(mul\) ran on reference:0: " run large.yaml -d $device --fallback reference -o y=y.npy -o large=large.npy
   [ -s y.npy ] && [ -s large.npy ] || fail "a run with fallback wrote nothing"
 else
   printf 'SKIPPED: there is no device opencl:portable\n'
@@ -56,6 +57,27 @@ answers 'd["pass"], len(d["devices"]), d["devices"][0]["first_difference"]' '(Tr
 answers 'sorted({n["path"] for n in d["devices"][0]["nodes"]})' "['k', 'q', 'scores', 'v', 'weights', 'y']"
 answers 'all(n["compared"] > 0 and n["ratio"] <= 1 for n in d["devices"][0]["nodes"])' True
 expect 3 'nosuch' compare "$config" -d reference -d nosuch
+
+# A device that is wrong: exit 1, and the node that is to blame, not those after it.
+expect 1 '' compare "$config" --plugin "$MUTANT" -d reference -d mutant,node=scores
+shows '^reference \(.*\): agrees'
+shows "^mutant,node=scores \(.*\): differs first at node 'scores' \(scaled_scores"
+shows '^  y\[[0-9], [0-9]\]: expected [0-9.]+, got [0-9.]+, bound [0-9.e-]+, [0-9.e+]+ times the bound$'
+expect 1 '' compare "$config" --plugin "$MUTANT" -d mutant,node=scores --per-node
+shows '^ +differs +scores '
+shows '^ +ok +weights '
+expect 1 '' compare "$config" --plugin "$MUTANT" -d mutant,node=weights --json
+answers 'd["pass"], d["devices"][0]["first_difference"]["path"]' "(False, 'weights')"
+answers 'd["devices"][0]["first_difference"]["ratio"] > 1' True
+
+# A device that refuses: the node, the reason, exit 3; or the reference takes it.
+expect 3 "node 'weights' \(softmax\): mutant:0" compare "$config" --plugin "$MUTANT" -d mutant,refuse=softmax
+expect 3 "node 'weights' \(softmax\): mutant:0" run "$config" --plugin "$MUTANT" -d mutant,refuse=softmax -o y=y2.npy
+[ ! -e y2.npy ] || fail "a refused run left a file"
+expect 0 "node 'weights' \(softmax\) ran on reference:0: " run "$config" --plugin "$MUTANT" -d mutant,refuse=softmax \
+  --fallback reference
+expect 0 '' check "$config" --plugin "$MUTANT" -d mutant,refuse=softmax --fallback reference --json
+answers '[n["device"] for n in d["nodes"] if n["path"] in ("weights", "y")], d["total"]["moved"]' "(['reference:0', 'mutant:0'], 1)"
 if has_device pocl; then
   expect 0 '' compare "$CONFIGS/multi_head_attention.yaml" -d reference -d pocl
   shows '^pocl \(.*\): agrees'

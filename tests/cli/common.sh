@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# What the tests of the command share; they source it.  $POLYHEAD is the command, $CONFIGS the folder of the configs.
+# What the tests of the command share; they source it.  $POLYHEAD is the command, $CONFIGS the folder of the configs,
+# $MUTANT a backend that is wrong on purpose.
 set -uo pipefail
-: "${POLYHEAD:?}" "${CONFIGS:?}"
+: "${POLYHEAD:?}" "${CONFIGS:?}" "${MUTANT:?}"
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
