@@ -398,7 +398,7 @@ static void test_literals(void **state) {
     case_set(c, c->inputs[2], 2 * b + 1, 3);
   }
   case_run_keep(c);
-  assert_true(case_got(c, 0, 0) == 2.0 && case_got(c, 1, 0) == -131072.0 + (double)0.69314718f);
+  assert_true(case_got(c, 0, 0) == 2.0 && case_got(c, 1, 0) == (double)(-131072.0f + 0.69314718f));
   case_free(c);
 
   static const rules right = {.title = "causal, bottom_right", .causal = true, .align = "bottom_right"};

@@ -1,8 +1,8 @@
 /* attention, in the steps of NUMERICS section 2, on a strip of rows at a time: the host launches
  *
- *     scores    s = ruled(cap tanh(scale q k^T / cap))     into the workspace
- *     weights   p = softmax(s), and lse                     in place
- *     mix       y = p v
+ *     attention_scores    s = ruled(cap tanh(scale q k^T / cap))     into the workspace
+ *     attention_weights   p = softmax(s), and lse                     in place
+ *     attention_mix       y = p v
  *
  * for as many heads, or rows of one head, as the workspace holds.  Rows go in tiles of four, and a tile touches only the keys
  * between the first and the last that one of its rows may see. */
@@ -35,11 +35,12 @@ static ulong2 visible_keys(ulong batch, ulong query, ulong queries, ulong keys, 
   high = min(high, lengths[lengths_first + batch * rules[RULE_LENGTHS_STRIDE]]);
 #endif
   if (!rules[RULE_RING]) {
+    long last_query = (long)min(query + TILE, queries) - 1;
     long first = position_of(batch, query, offset, offset_first, rules);
-    long last = first + (long)min((ulong)TILE, queries - query) - 1;
-    if (rules[RULE_CAUSAL]) high = min(high, last + 1);
-    if (rules[RULE_RIGHT] >= 0) high = min(high, last + rules[RULE_RIGHT] + 1);
-    if (rules[RULE_LEFT] >= 0) low = max(low, first - rules[RULE_LEFT]);
+    long last = position_of(batch, last_query, offset, offset_first, rules);
+    if (rules[RULE_CAUSAL]) high = min(high, add_sat(last, 1L));
+    if (rules[RULE_RIGHT] >= 0) high = min(high, add_sat(add_sat(last, rules[RULE_RIGHT]), 1L));
+    if (rules[RULE_LEFT] >= 0) low = max(low, sub_sat(first, rules[RULE_LEFT]));
   }
   low = min(low, (long)keys);
   return (ulong2)((ulong)low, (ulong)max(low, high));
@@ -66,13 +67,13 @@ score_tile(const int rows, ulong batch, ulong head, ulong query, ulong key, __gl
   for (int i = 0; i < rows; i++)
     for (int j = 0; j < 4; j++) {
       float score = scale * sum_of_eight(sums[i][j]);
-      if (cap > 0.0f) score = cap * tanh(score / cap);
+      if (cap > 0.0f) score = cap * tanh_of(score / cap);
       if (key + j < keys)
         scores[i * keys + key + j] = ruled_score(score, batch, head, query + i, key + j, RULE_ARGUMENTS);
     }
 }
 
-__kernel void scores(__global const TYPE(IN0) *q, ulong q_first, __global const TYPE(IN1) *k, ulong k_first,
+__kernel void attention_scores(__global const TYPE(IN0) *q, ulong q_first, __global const TYPE(IN1) *k, ulong k_first,
                      RULE_PARAMETERS, __global float *scores, ulong scores_first, STRIP, float scale, float cap) {
   ulong key = get_global_id(0) * 4, row = get_global_id(1) * TILE, strip_head = get_global_id(2);
   shape += shape_first;
@@ -96,7 +97,7 @@ __kernel void scores(__global const TYPE(IN0) *q, ulong q_first, __global const 
 
 /* One row per work-item.  The maximum starts at -inf; NaN or +inf makes the row NaN, but a key that is not allowed has weight
  * 0 all the same; a row with nothing allowed is 0.  The sink is no part of the maximum of the weights, only of lse's. */
-__kernel void weights(RULE_PARAMETERS, __global const TYPE(IN7) *sinks, ulong sinks_first, long sinks_stride,
+__kernel void attention_weights(RULE_PARAMETERS, __global const TYPE(IN7) *sinks, ulong sinks_first, long sinks_stride,
                       __global float *scores, ulong scores_first, __global TYPE(OUT1) *lses, ulong lses_first, STRIP) {
   ulong row = get_global_id(0), strip_head = get_global_id(1);
   shape += shape_first;
@@ -177,7 +178,7 @@ static inline __attribute__((always_inline)) void mix_tile(const int rows, ulong
   }
 }
 
-__kernel void mix(RULE_PARAMETERS, __global const TYPE(IN2) *v, ulong v_first, __global const float *weights,
+__kernel void attention_mix(RULE_PARAMETERS, __global const TYPE(IN2) *v, ulong v_first, __global const float *weights,
                   ulong weights_first, __global TYPE(OUT0) *y, ulong y_first, STRIP) {
   ulong column = get_global_id(0) * 8, row = get_global_id(1) * TILE, strip_head = get_global_id(2);
   shape += shape_first;

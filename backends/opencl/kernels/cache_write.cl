@@ -19,10 +19,9 @@ __kernel void write(__global const TYPE(IN1) *x, ulong x_first, __global const l
   axes += axes_first;
   ulong batch = i / per_batch;
   long row = (long)(i / after % (ulong)rows);
-  long slot = row + offset[offset_first + batch * (ulong)offset_stride];
-  bool dropped = ring ? row < rows - slots : slot < 0 || slot >= slots;
-  if (dropped) return;
-  if (ring) slot = floor_mod(slot, slots);
+  long slot = add_sat(row, offset[offset_first + batch * (ulong)offset_stride]);
+  if (slot < 0 || (ring ? row < rows - slots : slot >= slots)) return;
+  if (ring) slot %= slots;
 
   /* Operand 1 of the axes is y with a stride of 0 for the rows. */
   ulong x_at = x_first + offset_of(axes, rank, 0, i);

@@ -108,6 +108,17 @@ static ushort bf16_of(float value) {
   return (ushort)(isnan(value) ? (bits >> 16) | 0x40u : rounded);
 }
 
+/* ---- arithmetic ---- */
+
+/* tanh; from 9.1 on it rounds to 1, which some drivers do not reach. */
+static float tanh_of(float x) { return fabs(x) > 9.1f ? copysign(1.0f, x) : tanh(x); }
+
+/* Remainder that is never negative. */
+static long floor_mod(long a, long b) {
+  long rest = a % b;
+  return rest < 0 ? rest + b : rest;
+}
+
 /* ---- axes ---- */
 
 /* The offset of element `index`, counted row by row, in operand number `operand`.  `axes` holds `rank` extents, then
@@ -121,12 +132,6 @@ static ulong offset_of(__global const long *axes, int rank, int operand, ulong i
     index /= extent;
   }
   return offset + index * (ulong)strides[0];
-}
-
-/* Remainder that is never negative. */
-static long floor_mod(long a, long b) {
-  long rest = a % b;
-  return rest < 0 ? rest + b : rest;
 }
 
 /* ---- who may attend to whom (NUMERICS section 2); for kernels built with -DRULES ---- */
@@ -165,21 +170,21 @@ enum {
   mask, mask_first, key_mask, key_mask_first, lengths, lengths_first, offset, offset_first, rules, rules_first,        \
       slopes, slopes_first
 
-/* Where query `query` stands. */
+/* Where query `query` stands.  An offset may be any number: sums with it are kept within 64 bits. */
 static long position_of(long batch, long query, __global const long *offset, ulong offset_first,
                         __global const long *rules) {
 #ifdef HAS_OFFSET
-  return query + offset[offset_first + (ulong)(batch * rules[RULE_OFFSET_STRIDE])];
+  return add_sat(query, offset[offset_first + (ulong)(batch * rules[RULE_OFFSET_STRIDE])]);
 #else
   return query + rules[RULE_ORIGIN];
 #endif
 }
 
 /* The score of a query for a key after biases: -inf where it may not attend.  What a forbidden score or bias holds is
- * selected away, never added or multiplied: NaN and Inf there leave no trace. */
+ * selected away at the end, so that NaN and Inf there leave no trace. */
 static float ruled_score(float score, long batch, long head, long query, long key, RULE_PARAMETERS) {
   rules += rules_first;
-  bool allowed = score != -INFINITY;
+  bool allowed = true;
   float bias = 0.0f;
 
 #ifdef HAS_MASK
@@ -210,17 +215,17 @@ static float ruled_score(float score, long batch, long head, long query, long ke
   allowed = allowed && key < lengths[lengths_first + (ulong)(batch * rules[RULE_LENGTHS_STRIDE])];
 #endif
 
-  long position = position_of(batch, query, offset, offset_first, rules);
   long place = key; /* the position of what lies at `key` */
   if (rules[RULE_RING]) {
-    long newest = position - query + rules[RULE_QUERIES] - 1;
-    place = newest - floor_mod(newest - key, rules[RULE_KEYS]);
+    long newest = position_of(batch, rules[RULE_QUERIES] - 1, offset, offset_first, rules);
+    place = sub_sat(newest, floor_mod(sub_sat(newest, key), rules[RULE_KEYS]));
     allowed = allowed && place >= 0;
   }
-  if (rules[RULE_CAUSAL]) allowed = allowed && place <= position;
-  if (rules[RULE_LEFT] >= 0) allowed = allowed && place >= position - rules[RULE_LEFT];
-  if (rules[RULE_RIGHT] >= 0) allowed = allowed && place <= position + rules[RULE_RIGHT];
-  if (rules[RULE_ALIBI]) bias -= slopes[slopes_first + (ulong)head] * convert_float(position - place);
+  long distance = sub_sat(position_of(batch, query, offset, offset_first, rules), place); /* the key lies that far behind */
+  if (rules[RULE_CAUSAL]) allowed = allowed && distance >= 0;
+  if (rules[RULE_LEFT] >= 0) allowed = allowed && distance <= rules[RULE_LEFT];
+  if (rules[RULE_RIGHT] >= 0) allowed = allowed && distance >= -rules[RULE_RIGHT];
+  if (rules[RULE_ALIBI]) bias -= slopes[slopes_first + (ulong)head] * convert_float(distance);
   return allowed ? score + bias : -INFINITY;
 }
 #endif

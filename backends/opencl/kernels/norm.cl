@@ -31,13 +31,13 @@ __kernel void norm(__global const TYPE(IN0) *x, ulong x_first, __global const TY
   outer += outer_first;
   inner += inner_first;
   ulong x_row = x_first + offset_of(outer, outer_rank, X, row);
+  float n = fmax(convert_float(count), 1.0f);
 
-#ifdef RMS
   float mean = 0.0f;
-#else
+#ifndef RMS
   /* The mean is found relative to the first element: a constant row then has exactly its own value as mean, and a large
    * mean costs no digits. */
-  float origin = LOAD(IN0, x, x_row);
+  float origin = count > 0 ? LOAD(IN0, x, x_row) : 0.0f;
   if (!isfinite(origin)) origin = 0.0f;
   float sum = 0.0f;
   for (ulong start = 0; start < count; start += BLOCK) {
@@ -46,24 +46,38 @@ __kernel void norm(__global const TYPE(IN0) *x, ulong x_first, __global const TY
       part += LOAD(IN0, x, x_row + offset_of(inner, inner_rank, X, i)) - origin;
     sum += part;
   }
-  float mean_offset = sum / convert_float(count);
-  float mean = origin + mean_offset;
+  mean = origin + sum / n;
 #endif
 
-  float squares = 0.0f;
+  /* Deviations from a rounded mean do not quite add up to 0: `rest` is what the mean lacks (the corrected two-pass algorithm of
+   * Chan, Golub and LeVeque 1983). */
+  float squares = 0.0f, rest = 0.0f;
   for (ulong start = 0; start < count; start += BLOCK) {
-    float part = 0.0f;
+    float square_part = 0.0f, rest_part = 0.0f;
     for (ulong i = start; i < min(start + BLOCK, count); i++) {
       float distance = LOAD(IN0, x, x_row + offset_of(inner, inner_rank, X, i)) - mean;
-      part += distance * distance;
+      square_part += distance * distance;
+      rest_part += distance;
     }
-    squares += part;
+    squares += square_part;
+    rest += rest_part;
   }
-  float inv_std = 1.0f / sqrt(squares / convert_float(count) + eps);
+  float variance = squares / n;
+#ifdef RMS
+  rest = 0.0f;
+#else
+  rest /= n;
+  variance -= rest * rest;
+#endif
+  float inv_std = 1.0f / sqrt(variance + eps);
 
   ulong y_row = y_first + offset_of(outer, outer_rank, Y, row);
   for (ulong i = 0; i < count; i++) {
-    float value = (LOAD(IN0, x, x_row + offset_of(inner, inner_rank, X, i)) - mean) * inv_std;
+    float distance = LOAD(IN0, x, x_row + offset_of(inner, inner_rank, X, i)) - mean - rest;
+    float value = distance * inv_std;
+#ifndef RMS
+    if (distance == 0.0f) value = 0.0f; /* for eps = 0, too */
+#endif
 #ifdef HAS_WEIGHT
     value *= LOAD(IN1, weight, weight_first + offset_of(inner, inner_rank, WEIGHT, i));
 #endif
@@ -73,7 +87,7 @@ __kernel void norm(__global const TYPE(IN0) *x, ulong x_first, __global const TY
     STORE(OUT0, value, y, y_row + offset_of(inner, inner_rank, Y, i));
   }
 #ifdef HAS_MEAN
-  STORE(OUT1, mean, means, means_first + offset_of(outer, outer_rank, MEAN, row));
+  STORE(OUT1, isfinite(mean) ? mean + rest : mean, means, means_first + offset_of(outer, outer_rank, MEAN, row));
 #endif
 #ifdef HAS_INV_STD
   STORE(OUT2, inv_std, inv_stds, inv_stds_first + offset_of(outer, outer_rank, INV_STD, row));

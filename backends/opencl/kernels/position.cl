@@ -2,11 +2,22 @@
  *
  * Angles are exact for positions of any size.  The host gives each frequency (radians per position, in double) as turns
  * per position times 2^64, rounded to an integer.  position * turns, wrapped to 64 bits, is then the angle in 2^-64ths of a turn
- * without the whole turns, and as a signed number it lies in [-1/2, 1/2) of a turn, where sin and cos of f32 are good. */
+ * without the whole turns.  Its upper bits say which quarter of a turn is nearest; what is left lies within an eighth of a turn,
+ * where sin and cos of f32 are good. */
 
-static float angle_of(long position, long turns) {
-  long wrapped = (long)((ulong)position * (ulong)turns);
-  return convert_float(wrapped) * 3.40612158e-19f; /* 2 pi / 2^64 */
+typedef struct {
+  float sine, cosine;
+} turn;
+
+static turn turn_of(long position, long turns) {
+  ulong angle = (ulong)position * (ulong)turns;
+  ulong quarter = (angle + (1UL << 61)) >> 62;
+  float rest = convert_float((long)(angle - (quarter << 62))) * 3.40612158e-19f; /* 2 pi / 2^64 */
+  float s = sin(rest), c = cos(rest);
+  turn result;
+  result.sine = quarter == 0 ? s : quarter == 1 ? c : quarter == 2 ? -s : -c;
+  result.cosine = quarter == 0 ? c : quarter == 1 ? -s : quarter == 2 ? -c : s;
+  return result;
 }
 
 #ifdef POSITIONS
@@ -15,11 +26,11 @@ __kernel void positions(__global const long *offset, ulong offset_first, __globa
                         ulong extent, long start, long offset_stride, long y_batch, long y_stride) {
   ulong i = get_global_id(0), b = get_global_id(1);
   if (i >= extent || b >= batches) return;
-  long position = start + (long)i;
+  long first = start;
 #ifdef HAS_OFFSET
-  position += offset[offset_first + b * (ulong)offset_stride];
+  first = add_sat(first, offset[offset_first + b * (ulong)offset_stride]);
 #endif
-  y[y_first + b * (ulong)y_batch + i * (ulong)y_stride] = position;
+  y[y_first + b * (ulong)y_batch + i * (ulong)y_stride] = add_sat(first, (long)i);
 }
 #endif
 
@@ -33,15 +44,15 @@ __kernel void sinusoidal(__global const long *positions, ulong positions_first, 
   if (m >= half_size || i >= count) return;
   axes += axes_first;
   long position = positions[positions_first + offset_of(axes, rank, 0, i)];
-  float angle = angle_of(position, turns[turns_first + m]);
+  turn t = turn_of(position, turns[turns_first + m]);
   ulong row = y_first + offset_of(axes, rank, 1, i);
 #ifdef INTERLEAVED
   ulong at_sin = 2 * m, at_cos = 2 * m + 1;
 #else
   ulong at_sin = m, at_cos = m + half_size;
 #endif
-  y[row + at_sin * (ulong)y_stride] = sin(angle);
-  y[row + at_cos * (ulong)y_stride] = cos(angle);
+  y[row + at_sin * (ulong)y_stride] = t.sine;
+  y[row + at_cos * (ulong)y_stride] = t.cosine;
 }
 #endif
 
@@ -82,7 +93,7 @@ __kernel void rotary(__global const TYPE(IN0) *x, ulong x_first, __global const 
 #if defined(HAS_POSITIONS)
   position = positions[positions_first + batch * strides[POSITION_BATCH] + row * strides[POSITION_ROW]];
 #elif defined(HAS_OFFSET)
-  position += offset[offset_first + batch * (ulong)offset_stride];
+  position = add_sat(position, offset[offset_first + batch * (ulong)offset_stride]);
 #endif
 
 #ifdef HAS_TABLES
@@ -99,8 +110,8 @@ __kernel void rotary(__global const TYPE(IN0) *x, ulong x_first, __global const 
     sine = LOAD(SIN, sines, sines_first + batch * strides[SIN_BATCH] + picked * strides[SIN_ROW] + item * strides[SIN_COLUMN]);
   }
 #else
-  float angle = angle_of(position, turns[turns_first + item]);
-  float cosine = cos(angle), sine = sin(angle);
+  turn t = turn_of(position, turns[turns_first + item]);
+  float cosine = t.cosine, sine = t.sine;
 #endif
 
 #ifdef INTERLEAVED

@@ -1,14 +1,14 @@
 /* y = f(x), element by element.  FUNCTION names f; `parameter` is softcap's cap. */
 
 #define RELU(x) ((x) > 0.0f || isnan(x) ? (x) : 0.0f)
-#define TANH(x) tanh(x)
+#define TANH(x) tanh_of(x)
 #define SIGMOID(x) sigmoid(x)
 #define SILU(x) silu(x)
 #define GELU_ERF(x) gelu_erf(x)
 #define GELU_TANH(x) gelu_tanh(x)
 #define ERF(x) erf(x)
 #define EXP(x) exp(x)
-#define SOFTCAP(x) (parameter * tanh((x) / parameter))
+#define SOFTCAP(x) (parameter * tanh_of((x) / parameter))
 
 /* 1 / (1 + e^-x) without overflow on either side. */
 static float sigmoid(float x) {

@@ -26,7 +26,7 @@ static void launch_strip(cl_plan_node *plan, const ph_graph *graph, const ph_nod
   const ph_tensor_desc *sinks = ph_node_input(graph, node, SINKS), *y = ph_node_output(graph, node, 0);
   int64_t tiles = (s->rows + TILE - 1) / TILE;
   if (k->dims[2] > 0) {
-    cl_launch *l = cl_launch_items(plan, "scores", (k->dims[2] + 3) / 4, tiles, s->heads);
+    cl_launch *l = cl_launch_items(plan, "attention_scores", (k->dims[2] + 3) / 4, tiles, s->heads);
     cl_arg_input(l, node, Q);
     cl_arg_input(l, node, K);
     cl_arg_rules(l, node, rules);
@@ -35,7 +35,7 @@ static void launch_strip(cl_plan_node *plan, const ph_graph *graph, const ph_nod
     cl_arg_float(l, (float)ph_node_real(node, "scale", 1.0 / sqrt((double)q->dims[3])));
     cl_arg_float(l, (float)ph_node_real(node, "softcap", 0.0));
   }
-  cl_launch *l = cl_launch_items(plan, "weights", s->rows, s->heads, 1);
+  cl_launch *l = cl_launch_items(plan, "attention_weights", s->rows, s->heads, 1);
   cl_arg_rules(l, node, rules);
   cl_arg_input(l, node, SINKS);
   cl_arg_long(l, sinks == NULL ? 0 : sinks->strides[0]);
@@ -43,7 +43,7 @@ static void launch_strip(cl_plan_node *plan, const ph_graph *graph, const ph_nod
   cl_arg_output(l, node, 1);
   arg_strip(l, s);
 
-  l = cl_launch_items(plan, "mix", (y->dims[3] + 7) / 8, tiles, s->heads);
+  l = cl_launch_items(plan, "attention_mix", (y->dims[3] + 7) / 8, tiles, s->heads);
   cl_arg_rules(l, node, rules);
   cl_arg_input(l, node, V);
   cl_arg_workspace(l, s->workspace);

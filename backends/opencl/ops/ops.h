@@ -54,7 +54,7 @@ void cl_arg_rules(cl_launch *launch, const ph_node *node, const cl_rules *rules)
 
 /* ---- angles ---- */
 
-/* Radians per position as turns per position times 2^64, modulo 2^64 (angle_of() in position.cl). */
+/* Radians per position as turns per position times 2^64, modulo 2^64 (turn_of() in position.cl). */
 int64_t cl_turns(double radians);
 
 /* ---- the rows of table.c ---- */
