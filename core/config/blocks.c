@@ -111,8 +111,8 @@ static ph_status read_inputs(ph_loader *loader, ph_frame *frame, call *c, const 
     return ph_fail_at(error, at->place, "inputs must be a list or a mapping, not %s",
                       ph_yaml_describe(at, &loader->scratch));
   if (given > c->input_count || (at != NULL && at->kind == PH_YAML_LIST && given < c->input_count))
-    return ph_fail_at(error, at->place, "block '%s' takes %u inputs, but %u are given", c->block_name, c->input_count,
-                      given);
+    return ph_fail_at(error, at->place, "block '%s' takes %u input%s, but %u are given", c->block_name, c->input_count,
+                      c->input_count == 1 ? "" : "s", given);
   for (uint32_t i = 0; i < c->input_count; i++) c->inputs[i] = PH_NONE;
   for (uint32_t i = 0; i < given; i++) {
     const ph_yaml *value = at->kind == PH_YAML_LIST ? at->items[i] : at->pairs[i].value;

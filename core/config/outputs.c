@@ -22,45 +22,63 @@ static ph_status collect(paths *p) {
   return PH_OK;
 }
 
-/* "y.weights" where y is a composite, and "y.y", the first output by its name: PH_NONE where `path` is neither. */
-static ph_status find_inside(paths *p, const char *path, uint32_t *out_value, const char **out_path) {
+/* The op node that stands before the last dot, and what stands behind it; NULL where there is none. */
+static const ph_op *split_path(paths *p, const char *path, uint32_t *out_value, const char **out_tail) {
   const ph_model *model = p->loader->model;
   const char *dot = strrchr(path, '.');
+  const char *owner = dot != NULL ? ph_arena_copy(&p->loader->scratch, path, (size_t)(dot - path)) : NULL;
+  *out_value = owner != NULL ? ph_names_find(&p->names, owner) : PH_NONE;
+  if (*out_value == PH_NONE) return NULL;
+  const ph_model_value *value = &model->values[*out_value];
+  *out_tail = dot + 1;
+  return value->kind == PH_VALUE_NODE && value->slot == 0 ? model->nodes[value->index].op : NULL;
+}
+
+static uint32_t inner_count(const ph_op *op) {
+  uint32_t count = 0;
+  while (op->inner_names != NULL && op->inner_names[count] != NULL) count++;
+  return count;
+}
+
+/* "y.weights" where y is a composite, and "y.y", the first output by its name: PH_NONE where `path` is neither. */
+static ph_status find_inside(paths *p, const char *path, uint32_t *out_value, const char **out_path) {
+  const char *tail;
+  uint32_t owner;
+  const ph_op *op = split_path(p, path, &owner, &tail);
   *out_value = PH_NONE;
-  if (dot == NULL) return PH_OK;
-  const char *owner = ph_arena_copy(&p->loader->scratch, path, (size_t)(dot - path));
-  if (owner == NULL) return ph_fail_memory(p->loader->error);
-  uint32_t value = ph_names_find(&p->names, owner);
-  if (value == PH_NONE || model->values[value].kind != PH_VALUE_NODE || model->values[value].slot != 0) return PH_OK;
-  const ph_op *op = model->nodes[model->values[value].index].op;
-  if (op->outputs != NULL && strcmp(op->outputs[0].name, dot + 1) == 0) {
-    *out_value = value;
-    *out_path = model->values[value].path;
+  if (op == NULL) return PH_OK;
+  const char *owner_path = p->loader->model->values[owner].path;
+  if (op->outputs != NULL && strcmp(op->outputs[0].name, tail) == 0) {
+    *out_value = owner;
+    *out_path = owner_path;
   }
-  for (uint32_t i = 0; op->inner_names != NULL && op->inner_names[i] != NULL; i++) {
-    if (strcmp(op->inner_names[i], dot + 1) != 0) continue;
-    *out_value = value;
-    *out_path = ph_arena_text(p->loader->arena, "%s%s", model->values[value].path, dot);
+  for (uint32_t i = 0; i < inner_count(op); i++) {
+    if (strcmp(op->inner_names[i], tail) != 0) continue;
+    *out_value = owner;
+    *out_path = ph_arena_text(p->loader->arena, "%s.%s", owner_path, tail);
     if (*out_path == NULL) return ph_fail_memory(p->loader->error);
   }
   return PH_OK;
 }
 
+static bool repeats(const ph_loader *loader, const char *path) {
+  for (uint32_t i = 0; i < loader->call_count; i++)
+    if (strcmp(loader->calls[i].path, path) == 0) return ph_yaml_find(loader->calls[i].source, "repeat") != NULL;
+  return false;
+}
+
 static ph_status fail_path(paths *p, const ph_yaml *node, const char *path) {
   ph_loader *loader = p->loader;
   const char *const *names = ph_names_list(&p->names, &loader->scratch);
-  const char *hint = ph_loader_hint(loader, path, names, p->names.count);
-  const char *first_dot = strchr(path, '.');
-  const char *head = first_dot != NULL ? ph_arena_copy(&loader->scratch, path, (size_t)(first_dot - path)) : NULL;
-  for (uint32_t i = 0; head != NULL && i < loader->call_count; i++) {
-    const ph_call_record *call = &loader->calls[i];
-    if (strcmp(call->path, head) == 0 && hint[0] == '\0')
-      hint = ph_arena_text(&loader->scratch, "; '%s' calls block '%s'%s", head, call->block,
-                           ph_yaml_find(call->source, "repeat") != NULL
-                               ? ", whose inner values are written NODE.ROUND.NAME, rounds from 0"
-                               : "");
-  }
-  return ph_fail_at(loader->error, node->place, "there is no value '%s'%s", path, hint != NULL ? hint : "");
+  const char *hint = ph_loader_hint(loader, path, names, p->names.count), *tail;
+  uint32_t owner;
+  const ph_op *op = split_path(p, path, &owner, &tail);
+  if (op != NULL && hint[0] == '\0') hint = ph_loader_hint(loader, tail, op->inner_names, inner_count(op));
+  const char *dot = strchr(path, '.');
+  const char *head = dot != NULL ? ph_arena_copy(&loader->scratch, path, (size_t)(dot - path)) : NULL;
+  if (head != NULL && hint[0] == '\0' && repeats(loader, head))
+    hint = "; inside a repeat it is NODE.ROUND.NAME, rounds from 0";
+  return ph_fail_at(loader->error, node->place, "there is no value '%s'%s", path, hint);
 }
 
 /* The calls that a path leads through are used. */

@@ -46,7 +46,8 @@ static inline ph_status case_load_bytes(void **state, const void *bytes, size_t 
 static inline ph_model *case_load(void **state, const char *text, ph_model_options options) {
   ph_model *model;
   char message[512];
-  if (case_load_bytes(state, text, strlen(text), options, &model, message, NULL) != PH_OK) fail_msg("%s\nin\n%s", message, text);
+  if (case_load_bytes(state, text, strlen(text), options, &model, message, NULL) != PH_OK)
+    fail_msg("%s\nin\n%s", message, text);
   return model;
 }
 
@@ -68,7 +69,8 @@ static inline void case_warns(void **state, const char *text, ph_model_options o
   ph_model *model;
   char message[512];
   warnings warned;
-  if (case_load_bytes(state, text, strlen(text), options, &model, message, &warned) != PH_OK) fail_msg("%s\nin\n%s", message, text);
+  if (case_load_bytes(state, text, strlen(text), options, &model, message, &warned) != PH_OK)
+    fail_msg("%s\nin\n%s", message, text);
   ph_model_destroy(model);
   if (strcmp(warned.text, expected) != 0) fail_msg("     got: %s\nexpected: %s\nin\n%s", warned.text, expected, text);
 }
@@ -77,8 +79,10 @@ static inline void case_warns(void **state, const char *text, ph_model_options o
 static inline const char *shared_folder(const char *part) {
   static char path[SCRATCH_PATH_SIZE];
   const char *given = getenv("POLYHEAD_SHARED");
-  if (given != NULL) snprintf(path, sizeof(path), "%s/%s", given, part);
-  else snprintf(path, sizeof(path), "%s/../shared/%s", TEST_SOURCE_DIR, part);
+  if (given != NULL)
+    snprintf(path, sizeof(path), "%s/%s", given, part);
+  else
+    snprintf(path, sizeof(path), "%s/../shared/%s", TEST_SOURCE_DIR, part);
   if (access(path, R_OK) == 0) return path;
   print_message("skipped: %s is not there; POLYHEAD_SHARED may name the folder of samples\n", path);
   return NULL;

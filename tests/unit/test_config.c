@@ -4,34 +4,35 @@
 static const ph_model_options plain = {0};
 
 /* The head of most cases: lines 1 to 3. */
-#define HEAD "polyhead: 1\ndims: {a: 2, b: a * 2}\ninputs: {x: {shape: [a, b]}}\n"
+#define HEAD       "polyhead: 1\ndims: {a: 2, b: a * 2}\ninputs: {x: {shape: [a, b]}}\n"
 #define NODE(text) HEAD "graph:\n  - " text "\noutputs: [y]\n"
-#define SOFTMAX "{name: y, op: softmax, inputs: [x]}"
+#define SOFTMAX    "{name: y, op: softmax, inputs: [x]}"
 
 /* ---- what is read ---- */
 
 static void a_whole_config(void **state) {
-  ph_model *model = case_load(state,
-                              "polyhead: 1\n"
-                              "name: small\n"
-                              "description: a test\n"
-                              "dims: {seq: 3, model: 4, heads: 2, head: model / heads}\n"
-                              "inputs:\n"
-                              "  x: {shape: [seq, model], default: {random: normal, seed: 7}}\n"
-                              "  ids: {shape: [seq + 1], dtype: i64}\n"
-                              "weights:\n"
-                              "  file: w.safetensors\n"
-                              "  prefix: [\"\", \"model.{heads}.\"]\n"
-                              "  tensors: {w: {key: [w.weight, w.gamma], shape: [model, model], dtype: f16}, t: table}\n"
-                              "graph:\n"
-                              "  - {name: q, op: linear, inputs: {weight: w, x: x}, layout: in_out}\n"
-                              "  - {name: p, op: split, inputs: [q], axis: -1, into: {l: head, r: model - head}}\n"
-                              "  - {name: m, op: mul, inputs: [p.l, =sqrt(head)]}\n"
-                              "  - {name: s, op: softmax, inputs: [m]}\n"
-                              "  - {name: e, op: embedding, inputs: [ids, t]}\n"
-                              "outputs: {soft: s, log: s.lse, right: p.r, e: e}\n"
-                              "labels: {seq: [no, 小红, 7]}\n",
-                              plain);
+  ph_model *model =
+      case_load(state,
+                "polyhead: 1\n"
+                "name: small\n"
+                "description: a test\n"
+                "dims: {seq: 3, model: 4, heads: 2, head: model / heads}\n"
+                "inputs:\n"
+                "  x: {shape: [seq, model], default: {random: normal, seed: 7}}\n"
+                "  ids: {shape: [seq + 1], dtype: i64}\n"
+                "weights:\n"
+                "  file: w.safetensors\n"
+                "  prefix: [\"\", \"model.{heads}.\"]\n"
+                "  tensors: {w: {key: [w.weight, w.gamma], shape: [model, model], dtype: f16}, t: table}\n"
+                "graph:\n"
+                "  - {name: q, op: linear, inputs: {weight: w, x: x}, layout: in_out}\n"
+                "  - {name: p, op: split, inputs: [q], axis: -1, into: {l: head, r: model - head}}\n"
+                "  - {name: m, op: mul, inputs: [p.l, =sqrt(head)]}\n"
+                "  - {name: s, op: softmax, inputs: [m]}\n"
+                "  - {name: e, op: embedding, inputs: [ids, t]}\n"
+                "outputs: {soft: s, log: s.lse, right: p.r, e: e}\n"
+                "labels: {seq: [no, 小红, 7]}\n",
+                plain);
   assert_string_equal(ph_model_name(model), "small");
   assert_string_equal(model->description, "a test");
   assert_int_equal(ph_model_input_count(model), 2);
@@ -103,13 +104,14 @@ static void defaults_of_the_head(void **state) {
 }
 
 static void dims_that_vary(void **state) {
-  ph_model *model = case_load(state,
-                              "polyhead: 1\n"
-                              "dims: {batch: 2, seq: 3, model: 4, wide: 2 * model, rounds: 2, both: 3, n: 1}\n"
-                              "inputs: {x: {shape: [batch, seq, model]}, y: {shape: [both, rounds, 2 * n]}, z: {shape: [wide]}}\n"
-                              "weights: {tensors: {w: {key: w, shape: [wide, 2 * both]}, v: {key: \"v.{rounds}\"}}}\n"
-                              "graph: []\noutputs: [x]\n",
-                              plain);
+  ph_model *model =
+      case_load(state,
+                "polyhead: 1\n"
+                "dims: {batch: 2, seq: 3, model: 4, wide: 2 * model, rounds: 2, both: 3, n: 1}\n"
+                "inputs: {x: {shape: [batch, seq, model]}, y: {shape: [both, rounds, 2 * n]}, z: {shape: [wide]}}\n"
+                "weights: {tensors: {w: {key: w, shape: [wide, 2 * both]}, v: {key: \"v.{rounds}\"}}}\n"
+                "graph: []\noutputs: [x]\n",
+                plain);
   static const bool varies[] = {true, true, false, false, false, false, false};
   for (uint32_t i = 0; i < 7; i++)
     if (model->dims[i].varies != varies[i]) fail_msg("%s", model->dims[i].name);
@@ -183,7 +185,8 @@ static void mistakes_at_the_top(void **state) {
       {"", ":1:1: error: the file is empty"},
       {"[]", ":1:1: error: a config must be a mapping, not a list"},
       {"name: x\n", ":1:1: error: a config needs 'polyhead'"},
-      {"polyhead: 2\n", ":1:11: error: polyhead: '2' is no version of the language that is known here; there is polyhead: 1"},
+      {"polyhead: 2\n",
+       ":1:11: error: polyhead: '2' is no version of the language that is known here; there is polyhead: 1"},
       {"polyhead: 1\ninput: {}\n", ":2:1: error: a config has no 'input'; did you mean 'inputs'?"},
       {"polyhead: 1\n", ":1:1: error: a config needs 'graph'"},
       {"polyhead: 1\ngraph: []\n", ":1:1: error: a config needs 'outputs'"},
@@ -191,13 +194,17 @@ static void mistakes_at_the_top(void **state) {
       {"polyhead: 1\nname: [a]\n", ":2:7: error: name must be text, not a list"},
       {"polyhead: 1\nstate: {c: {shape: [1], next: y}}\n", ":2:1: error: state is not yet supported"},
       {HEAD "graph: []\noutputs: [x]\ngenerate: {ids: x}\n", ":6:1: error: generate is not yet supported"},
-      {HEAD "graph: []\noutputs: []\n", ":5:10: error: outputs are a list of paths or a mapping {ALIAS: PATH}, and at least one"},
-      {HEAD "graph: []\noutputs: x\n", ":5:10: error: outputs are a list of paths or a mapping {ALIAS: PATH}, and at least one"},
+      {HEAD "graph: []\noutputs: []\n",
+       ":5:10: error: outputs are a list of paths or a mapping {ALIAS: PATH}, and at least one"},
+      {HEAD "graph: []\noutputs: x\n",
+       ":5:10: error: outputs are a list of paths or a mapping {ALIAS: PATH}, and at least one"},
       {HEAD "graph: []\noutputs: [x, x]\n", ":5:14: error: the output 'x' stands here twice"},
-      {HEAD "graph: []\noutputs: {a.b: x}\n", ":5:11: error: 'a.b' is no name: an alias takes letters, digits and '_', no digit first"},
+      {HEAD "graph: []\noutputs: {a.b: x}\n",
+       ":5:11: error: 'a.b' is no name: an alias takes letters, digits and '_', no digit first"},
       {HEAD "graph: []\noutputs: [z]\n", ":5:11: error: there is no value 'z'"},
       {HEAD "graph: []\noutputs: [[x]]\n", ":5:11: error: an output must be text, not a list"},
-      {HEAD "graph: []\noutputs: [{i}]\n", ":5:11: error: an output must be text, not a mapping; text that begins with '{' needs quotes"},
+      {HEAD "graph: []\noutputs: [{i}]\n",
+       ":5:11: error: an output must be text, not a mapping; text that begins with '{' needs quotes"},
   };
   ALL_REFUSED(state, cases);
 }
@@ -230,7 +237,7 @@ static void long_chains_of_dims(void **state) {
   case_refused(state, text, ":67:3: error: dim 'd64' lies at the end of a chain of more than 64 dims");
 }
 
-#define INPUT(text) "polyhead: 1\ndims: {a: 2, b: 4}\ninputs: {x: " text "}\ngraph: []\noutputs: [x]\n"
+#define INPUT(text)   "polyhead: 1\ndims: {a: 2, b: 4}\ninputs: {x: " text "}\ngraph: []\noutputs: [x]\n"
 #define DEFAULT(text) INPUT("{shape: [a, b], default: " text "}")
 
 static void mistakes_in_inputs(void **state) {
@@ -241,7 +248,8 @@ static void mistakes_in_inputs(void **state) {
       {INPUT("{shape: a}"), ":3:21: error: shape must be a list, not 'a'"},
       {INPUT("{shape: [a, c]}"), ":3:25: error: there is no dim 'c'"},
       {INPUT("{shape: [1, 1, 1, 1, 1, 1, 1, 1, 1]}"), ":3:21: error: the shape has 9 axes; 8 is the most"},
-      {INPUT("{shape: [a], dtype: f64}"), ":3:33: error: 'f64' is no dtype; there are f32, f16, bf16, i64, i32 and bool"},
+      {INPUT("{shape: [a], dtype: f64}"),
+       ":3:33: error: 'f64' is no dtype; there are f32, f16, bf16, i64, i32 and bool"},
       {INPUT("{shape: [a], hold: true}"), ":3:26: error: hold is not yet supported: leave it away"},
       {INPUT("{shape: [a], hold: yes}"), ":3:32: error: hold must be true or false, not 'yes'"},
       {"polyhead: 1\ninputs: {x.y: {shape: []}}\ngraph: []\noutputs: [x]\n",
@@ -249,7 +257,8 @@ static void mistakes_in_inputs(void **state) {
       {"polyhead: 1\ninputs: {w: {shape: []}}\nweights: {tensors: {w: k}}\ngraph: []\noutputs: [w]\n",
        ":3:21: error: 'w' is taken: line 2 has it already; inputs, weights and nodes share their names"},
       {DEFAULT("3"), ":3:38: error: a source must be a mapping, not '3'"},
-      {DEFAULT("{}"), ":3:38: error: a source is one of {values: ..}, {file: ..}, {fill: ..} and {random: .., seed: ..}"},
+      {DEFAULT("{}"),
+       ":3:38: error: a source is one of {values: ..}, {file: ..}, {fill: ..} and {random: .., seed: ..}"},
       {DEFAULT("{fill: 1, file: x}"),
        ":3:38: error: a source is one of {values: ..}, {file: ..}, {fill: ..} and {random: .., seed: ..}"},
       {DEFAULT("{fill: 1, seed: 1}"),
@@ -269,7 +278,8 @@ static void mistakes_in_inputs(void **state) {
       {DEFAULT("{values: [1, '2']}"), ":3:51: error: a number, true, false, nan or inf is expected, not '2'"},
       {DEFAULT("{values: [1, true]}"), ":3:51: error: values are numbers, or true and false, but not both"},
       {DEFAULT("{values: [1, 010]}"), ":3:51: error: 010 has a leading zero"},
-      {DEFAULT("{values: [[[[[[[[[1]]]]]]]]]}"), ":3:55: error: values are nested deeper than the 8 axes that a tensor may have"},
+      {DEFAULT("{values: [[[[[[[[[1]]]]]]]]]}"),
+       ":3:55: error: values are nested deeper than the 8 axes that a tensor may have"},
       {DEFAULT("{file: [x]}"), ":3:45: error: file must be text, not a list"},
   };
   ALL_REFUSED(state, cases);
@@ -288,9 +298,12 @@ static void mistakes_in_weights(void **state) {
       {WEIGHTS("{tensors: {w: {shape: [a]}}}"), ":4:24: error: a weight needs a key, an init or both"},
       {WEIGHTS("{tensors: {w: {key: []}}}"), ":4:30: error: key is an empty list"},
       {WEIGHTS("{tensors: {w: {keys: k}}}"), ":4:25: error: a weight has no 'keys'; did you mean 'key'?"},
-      {WEIGHTS("{tensors: {w/x: k}}"), ":4:21: error: 'w/x' is no name: a weight takes letters, digits and '_', no digit first"},
-      {WEIGHTS("{tensors: {w: \"k.{a\"}}"), ":4:24: error: 'k.{a' holds a brace without its partner; {EXPRESSION} stands for its value"},
-      {WEIGHTS("{tensors: {w: \"k.}\"}}"), ":4:24: error: 'k.}' holds a brace without its partner; {EXPRESSION} stands for its value"},
+      {WEIGHTS("{tensors: {w/x: k}}"),
+       ":4:21: error: 'w/x' is no name: a weight takes letters, digits and '_', no digit first"},
+      {WEIGHTS("{tensors: {w: \"k.{a\"}}"),
+       ":4:24: error: 'k.{a' holds a brace without its partner; {EXPRESSION} stands for its value"},
+      {WEIGHTS("{tensors: {w: \"k.}\"}}"),
+       ":4:24: error: 'k.}' holds a brace without its partner; {EXPRESSION} stands for its value"},
       {WEIGHTS("{tensors: {w: \"k.{c}\"}}"), ":4:24: error: there is no dim 'c'"},
       {WEIGHTS("{tensors: {w: \"k.{a / 4}\"}}"), ":4:24: error: 'a / 4' is 2 / 4, which does not come out even"},
       {WEIGHTS("{tensors: {w: \"k.{i}\"}}"), ":4:24: error: 'i' is the round of a repeat, and there is none here"},
@@ -305,7 +318,8 @@ static void mistakes_in_nodes(void **state) {
       {NODE("{op: softmax, inputs: [x]}"), ":5:5: error: a node needs 'name'"},
       {NODE("{name: y, inputs: [x]}"), ":5:5: error: node 'y' needs either 'op' or 'block'"},
       {NODE("{name: y, op: softmax, block: b}"), ":5:5: error: node 'y' needs either 'op' or 'block', not both"},
-      {NODE("{name: y.z, op: softmax}"), ":5:12: error: 'y.z' is no name: a node's name takes letters, digits and '_', no digit first"},
+      {NODE("{name: y.z, op: softmax}"),
+       ":5:12: error: 'y.z' is no name: a node's name takes letters, digits and '_', no digit first"},
       {NODE("{name: x, op: softmax, inputs: [x]}"),
        ":5:5: error: 'x' is taken: line 3 has it already; inputs, weights and nodes share their names"},
       {NODE("{name: y, op: sofmax, inputs: [x]}"), ":5:19: error: there is no op 'sofmax'; did you mean 'softmax'?"},
@@ -316,12 +330,14 @@ static void mistakes_in_nodes(void **state) {
        ":5:41: error: 'sinks' is an input of op softmax: write it inside inputs: {..}"},
       {NODE("{name: y, op: softmax, inputs: [x], scale: 1, scale: 1}"),
        ":5:51: error: 'scale' stands here a second time; the first is at line 5"},
-      {NODE("{name: y, op: softmax, inputs: x}"), ":5:36: error: inputs must be a list, [a, b], or a mapping, {role: value}, not 'x'"},
+      {NODE("{name: y, op: softmax, inputs: x}"),
+       ":5:36: error: inputs must be a list, [a, b], or a mapping, {role: value}, not 'x'"},
       {NODE("{name: y, op: softmax, inputs: [x, x]}"),
        ":5:40: error: op softmax takes 1 input by position, but 2 are given; others go by name, inputs: {role: value}"},
       {NODE("{name: y, op: relu, inputs: [x, x]}"), ":5:37: error: op relu takes 1 input by position, but 2 are given"},
       {NODE("{name: y, op: softmax, inputs: {z: x}}"), ":5:37: error: op softmax has no input 'z'"},
-      {NODE("{name: y, op: softmax, inputs: {x: x, snks: x}}"), ":5:43: error: op softmax has no input 'snks'; did you mean 'sinks'?"},
+      {NODE("{name: y, op: softmax, inputs: {x: x, snks: x}}"),
+       ":5:43: error: op softmax has no input 'snks'; did you mean 'sinks'?"},
       {NODE("{name: y, op: matmul, inputs: [x]}"), ":5:5: error: node 'y': op matmul needs the input 'b'"},
       {NODE("{name: y, op: concat, axis: 0}"), ":5:5: error: node 'y': op concat needs the input 'x'"},
       {NODE("{name: y, op: softcap, inputs: [x]}"), ":5:5: error: node 'y': op softcap needs 'cap'"},
@@ -332,19 +348,24 @@ static void mistakes_in_nodes(void **state) {
       {NODE("{name: y, op: relu, inputs: [z]}\n  - {name: z, op: relu, inputs: [y]}"),
        ":5:34: error: 'z' is made only at line 6: a node uses what stands above it, so nodes cannot go in a circle"},
       {NODE("{name: y, op: softmax, inputs: [x.y]}"), ":5:37: error: 'x' has no outputs: it is no node"},
-      {NODE("{name: y, op: softmax, inputs: [-x]}"), ":5:37: error: '-x' is no value: write NAME, NODE.out, a number or =EXPRESSION"},
+      {NODE("{name: y, op: softmax, inputs: [-x]}"),
+       ":5:37: error: '-x' is no value: write NAME, NODE.out, a number or =EXPRESSION"},
       {NODE("{name: y, op: softmax, inputs: []}"), ":5:5: error: node 'y': op softmax needs the input 'x'"},
       {NODE("{name: y, op: softmax, inputs: [null]}"), ":5:37: error: a value must be text, not nothing"},
       {NODE("{name: y, op: add, inputs: [x, =c]}"), ":5:36: error: there is no dim 'c'"},
-      {NODE("{name: y, op: add, inputs: [x, =x]}"), ":5:36: error: 'x' is a value; only dims and numbers can stand here"},
+      {NODE("{name: y, op: add, inputs: [x, =x]}"),
+       ":5:36: error: 'x' is a value; only dims and numbers can stand here"},
       {NODE("{name: y, op: add, inputs: [x, 010]}"), ":5:36: error: '010' has a leading zero"},
       {NODE("{name: y, op: softmax, inputs: [x], weights: p.}"),
        ":5:50: error: op softmax has no input 'weight' that a prefix could fill"},
-      {HEAD "weights: {tensors: {w: k}}\ngraph:\n  - {name: y, op: linear, inputs: [x, w], weights: p.}\noutputs: [y]\n",
+      {HEAD
+       "weights: {tensors: {w: k}}\ngraph:\n  - {name: y, op: linear, inputs: [x, w], weights: p.}\noutputs: [y]\n",
        ":6:52: error: the input 'weight' is given twice: by 'inputs' and by 'weights'"},
-      {HEAD "graph:\n  - {name: p, op: split, inputs: [x], axis: 1, into: {l: 1, r: 3}}\n  - {name: y, op: relu, inputs: [p]}\noutputs: [y]\n",
+      {HEAD "graph:\n  - {name: p, op: split, inputs: [x], axis: 1, into: {l: 1, r: 3}}\n  - {name: y, op: relu, "
+            "inputs: [p]}\noutputs: [y]\n",
        ":6:34: error: 'p' has several outputs: say p.l, p.r"},
-      {HEAD "graph:\n  - {name: p, op: softmax, inputs: [x]}\n  - {name: y, op: relu, inputs: [p.lsee]}\noutputs: [y]\n",
+      {HEAD
+       "graph:\n  - {name: p, op: softmax, inputs: [x]}\n  - {name: y, op: relu, inputs: [p.lsee]}\noutputs: [y]\n",
        ":6:34: error: 'p' has no output 'lsee'; there are p.y, p.lse; did you mean 'lse'?"},
       {HEAD "graph:\n  - {name: y, op: relu, inputs: [x]}\n  - {name: y, op: relu, inputs: [x]}\noutputs: [y]\n",
        ":6:5: error: 'y' is taken: line 5 has it already; inputs, weights and nodes share their names"},
@@ -353,7 +374,8 @@ static void mistakes_in_nodes(void **state) {
     /* What the op table says about the missing part follows, and is the table's business. */
     ph_model *model;
     char message[512];
-    assert_int_equal(case_load_bytes(state, cases[i].text, strlen(cases[i].text), plain, &model, message, NULL), PH_INVALID);
+    assert_int_equal(case_load_bytes(state, cases[i].text, strlen(cases[i].text), plain, &model, message, NULL),
+                     PH_INVALID);
     size_t length = strlen(cases[i].message);
     bool doc_follows = strstr(cases[i].message, " needs ") != NULL && message[length] == ',';
     if (strncmp(message, cases[i].message, length) != 0 || (message[length] != '\0' && !doc_follows))
@@ -363,17 +385,22 @@ static void mistakes_in_nodes(void **state) {
 
 static void mistakes_in_attributes(void **state) {
   static const refusal cases[] = {
-      {NODE("{name: y, op: gelu, inputs: [x], form: erff}"), ":5:44: error: form is erf or tanh, not 'erff'; did you mean 'erf'?"},
+      {NODE("{name: y, op: gelu, inputs: [x], form: erff}"),
+       ":5:44: error: form is erf or tanh, not 'erff'; did you mean 'erf'?"},
       {NODE("{name: y, op: gelu, inputs: [x], form: [erf]}"), ":5:44: error: form must be text, not a list"},
       {NODE("{name: y, op: mask, inputs: [x], causal: yes}"), ":5:46: error: causal must be true or false, not 'yes'"},
       {NODE("{name: y, op: mask, inputs: [x], causal: 1}"), ":5:46: error: causal must be true or false, not '1'"},
       {NODE("{name: y, op: mask, inputs: [x], window: 3}"), ":5:46: error: window must be a list, not '3'"},
       {NODE("{name: y, op: mask, inputs: [x], window: [3, w]}"), ":5:50: error: there is no dim 'w'"},
-      {NODE("{name: y, op: softmax, inputs: [x], axis: [1]}"), ":5:47: error: axis must be a number or an expression, not a list"},
-      {NODE("{name: y, op: softmax, inputs: [x], axis: null}"), ":5:47: error: axis must be a number or an expression, not nothing"},
+      {NODE("{name: y, op: softmax, inputs: [x], axis: [1]}"),
+       ":5:47: error: axis must be a number or an expression, not a list"},
+      {NODE("{name: y, op: softmax, inputs: [x], axis: null}"),
+       ":5:47: error: axis must be a number or an expression, not nothing"},
       {NODE("{name: y, op: softcap, inputs: [x], cap: inf}"), ":5:46: error: there is no dim 'inf'"},
-      {NODE("{name: y, op: cast, inputs: [x], to: int}"), ":5:42: error: 'int' is no dtype; there are f32, f16, bf16, i64, i32 and bool"},
-      {NODE("{name: y, op: split, inputs: [x], axis: 1, into: [1]}"), ":5:54: error: into must be a mapping, not a list"},
+      {NODE("{name: y, op: cast, inputs: [x], to: int}"),
+       ":5:42: error: 'int' is no dtype; there are f32, f16, bf16, i64, i32 and bool"},
+      {NODE("{name: y, op: split, inputs: [x], axis: 1, into: [1]}"),
+       ":5:54: error: into must be a mapping, not a list"},
       {NODE("{name: y, op: split, inputs: [x], axis: 1, into: {}}"), ":5:54: error: into names no part"},
       {NODE("{name: y, op: split, inputs: [x], axis: 1, into: {1: 2}}"),
        ":5:55: error: '1' is no name: a part takes letters, digits and '_', no digit first"},
@@ -392,9 +419,11 @@ static void mistakes_in_labels(void **state) {
       {LABELS("{aa: [x, y]}"), ":7:10: error: there is no dim 'aa' that labels could belong to; did you mean 'a'?"},
       {LABELS("{a: x}"), ":7:13: error: labels must be a list, not 'x'"},
       {LABELS("{a: [x]}"), ":7:13: error: 1 labels for dim 'a', which is 2"},
-      {LABELS("{a: [小红，很]}"), ":7:13: error: 1 labels for dim 'a', which is 2; '小红，很' holds a full-width comma: labels are separated by ','"},
+      {LABELS("{a: [小红，很]}"), ":7:13: error: 1 labels for dim 'a', which is 2; '小红，很' holds a full-width "
+                                  "comma: labels are separated by ','"},
       {LABELS("{a: [x, [y]]}"), ":7:17: error: a label must be text, not a list"},
-      {LABELS("{a: {ids: x, vocabulary: v.json}}"), ":7:13: error: labels from a vocabulary are not yet supported: list the texts"},
+      {LABELS("{a: {ids: x, vocabulary: v.json}}"),
+       ":7:13: error: labels from a vocabulary are not yet supported: list the texts"},
   };
   ALL_REFUSED(state, cases);
 }
@@ -404,11 +433,15 @@ static void mistakes_in_labels(void **state) {
 static void labels_of_changed_dims_are_dropped(void **state) {
   static const char *const given[] = {"a=3"};
   const ph_model_options options = {.dims = given, .dim_count = 1};
-  case_warns(state, LABELS("{a: [x, y]}"), options, ":7:13: warning: the 2 labels of 'a' are dropped: --dim made it 3\n");
-  case_warns(state, LABELS("{b: [w, x, y, z]}"), options, ":7:13: warning: the 4 labels of 'b' are dropped: --dim made it 6\n");
+  case_warns(state, LABELS("{a: [x, y]}"), options,
+             ":7:13: warning: the 2 labels of 'a' are dropped: --dim made it 3\n");
+  case_warns(state, LABELS("{b: [w, x, y, z]}"), options,
+             ":7:13: warning: the 4 labels of 'b' are dropped: --dim made it 6\n");
   case_warns(state, LABELS("{a: [x, y, z]}"), options, "");
-  case_warns(state, "polyhead: 1\ndims: {a: 2, b: 2}\ninputs: {x: {shape: [a]}}\ngraph: []\noutputs: [x]\nlabels: {b: [p, q]}\n",
-             plain, ":6:10: warning: the labels of 'b' match no axis: no shape has it as an extent\n");
+  case_warns(
+      state,
+      "polyhead: 1\ndims: {a: 2, b: 2}\ninputs: {x: {shape: [a]}}\ngraph: []\noutputs: [x]\nlabels: {b: [p, q]}\n",
+      plain, ":6:10: warning: the labels of 'b' match no axis: no shape has it as an extent\n");
 }
 
 static void unused_names(void **state) {
@@ -432,22 +465,25 @@ static void unused_names(void **state) {
 }
 
 #define MASK(input, polarity)                                                                                          \
-  "polyhead: 1\ninputs: {x: {shape: [2, 2]}, m: {" input "}}\ngraph:\n"                                               \
+  "polyhead: 1\ninputs: {x: {shape: [2, 2]}, m: {" input "}}\ngraph:\n"                                                \
   "  - {name: y, op: mask, inputs: {scores: x, mask: m}" polarity "}\noutputs: [y]\n"
 
 static void float_masks_of_0_and_1(void **state) {
-  case_warns(state, MASK("shape: [2], default: {values: [1, 0]}", ""), plain,
-             ":2:30: warning: the mask 'm' holds only 0 and 1, and a float mask is added to the scores; for a mask that "
-             "selects say dtype: bool\n");
+  case_warns(
+      state, MASK("shape: [2], default: {values: [1, 0]}", ""), plain,
+      ":2:30: warning: the mask 'm' holds only 0 and 1, and a float mask is added to the scores; for a mask that "
+      "selects say dtype: bool\n");
   case_warns(state, MASK("shape: [2], default: {values: [0, 0]}", ""), plain, "");
   case_warns(state, MASK("shape: [2], default: {values: [0, -1]}", ""), plain, "");
   case_warns(state, MASK("shape: [2], dtype: bool, default: {values: [true, false]}", ", polarity: attend"), plain, "");
 }
 
 static void random_weights_need_no_file(void **state) {
-  case_warns(state, WEIGHTS("{file: none.safetensors, tensors: {w: k}}"), plain, ":4:45: warning: the weight 'w' is not used\n");
+  case_warns(state, WEIGHTS("{file: none.safetensors, tensors: {w: k}}"), plain,
+             ":4:45: warning: the weight 'w' is not used\n");
   char text[1024], expected[SCRATCH_PATH_SIZE + 128];
-  snprintf(text, sizeof(text), HEAD "weights: {file: none.safetensors, tensors: {w: {key: k, shape: [a]}}}\ngraph: []\noutputs: [x, w]\n");
+  snprintf(text, sizeof(text),
+           HEAD "weights: {file: none.safetensors, tensors: {w: {key: k, shape: [a]}}}\ngraph: []\noutputs: [x, w]\n");
   snprintf(expected, sizeof(expected), ":4:17: warning: %s is not there; --random makes its weights up\n",
            scratch_path(state, "none.safetensors"));
   case_warns(state, text, (ph_model_options){.random = true}, expected);

@@ -106,7 +106,8 @@ static void integers(void **state) {
     ph_dim dim;
     assert_ok(ph_expr_parse(&arena, cases[i].text, NULL, &expr, &error), error);
     assert_ok(ph_expr_integer(expr, &scope, &dim, &error), error);
-    if (dim.value != cases[i].value || dim.varies != cases[i].varies) fail_msg("'%s' is %lld", cases[i].text, (long long)dim.value);
+    if (dim.value != cases[i].value || dim.varies != cases[i].varies)
+      fail_msg("'%s' is %lld", cases[i].text, (long long)dim.value);
     assert_string_equal(ph_expr_text(expr), cases[i].text);
   }
   ph_arena_free(&arena);
@@ -119,9 +120,12 @@ static void reals(void **state) {
     double value;
     bool varies;
   } cases[] = {
-      {"1 / 3", 1.0 / 3, false},         {"1e-5", 1e-5, false},
-      {"sqrt(model)", 8, false},         {"1 / sqrt( model / heads )", 1 / 2.8284271247461903, false},
-      {"sqrt(seq) + .5", 3.3284271247461903, true}, {"-1.5 * 2", -3, false},
+      {"1 / 3", 1.0 / 3, false},
+      {"1e-5", 1e-5, false},
+      {"sqrt(model)", 8, false},
+      {"1 / sqrt( model / heads )", 1 / 2.8284271247461903, false},
+      {"sqrt(seq) + .5", 3.3284271247461903, true},
+      {"-1.5 * 2", -3, false},
   };
   ph_arena arena = {0};
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -131,7 +135,8 @@ static void reals(void **state) {
     bool varies;
     assert_ok(ph_expr_parse(&arena, cases[i].text, NULL, &expr, &error), error);
     assert_ok(ph_expr_real(expr, &scope, &value, &varies, &error), error);
-    if (fabs(value - cases[i].value) > 1e-15 || varies != cases[i].varies) fail_msg("'%s' is %.17g", cases[i].text, value);
+    if (fabs(value - cases[i].value) > 1e-15 || varies != cases[i].varies)
+      fail_msg("'%s' is %.17g", cases[i].text, value);
   }
   ph_arena_free(&arena);
 }
@@ -203,7 +208,8 @@ static void without_value(void **state) {
   ph_arena_free(&arena);
 }
 
-static ph_status parse_repeated(const char *open, const char *middle, const char *close, size_t times, ph_error *error) {
+static ph_status parse_repeated(const char *open, const char *middle, const char *close, size_t times,
+                                ph_error *error) {
   ph_arena arena = {0};
   char *text = calloc(times * (strlen(open) + strlen(close)) + strlen(middle) + 1, 1), *at = text;
   assert_non_null(text);
@@ -269,9 +275,9 @@ static void names_and_rounds(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(numbers),   cmocka_unit_test(numbers_ignore_the_locale),
-      cmocka_unit_test(integers),  cmocka_unit_test(reals),
-      cmocka_unit_test(malformed), cmocka_unit_test(without_value),
+      cmocka_unit_test(numbers),          cmocka_unit_test(numbers_ignore_the_locale),
+      cmocka_unit_test(integers),         cmocka_unit_test(reals),
+      cmocka_unit_test(malformed),        cmocka_unit_test(without_value),
       cmocka_unit_test(depth_is_bounded), cmocka_unit_test(names_and_rounds),
   };
   return cmocka_run_group_tests_name("expr", tests, NULL, NULL);

@@ -29,7 +29,9 @@ static void refused_bytes(const void *bytes, size_t size, const char *expected) 
   ph_arena_free(&arena);
 }
 
-static void refused(const char *text, const char *expected) { refused_bytes(text, strlen(text), expected); }
+static void refused(const char *text, const char *expected) {
+  refused_bytes(text, strlen(text), expected);
+}
 
 static void assert_place(const ph_yaml *node, uint32_t line, uint32_t column) {
   assert_int_equal(node->place.line, line);
@@ -112,36 +114,43 @@ static void bytes_that_are_no_text(void **state) {
   refused("", "f:1:1: error: the file is empty");
   refused("\xEF\xBB\xBF", "f:1:1: error: the file is empty");
   refused("# nothing\n", "f:1:1: error: the file holds nothing but comments");
-  refused("a: 1\nb: x\xff\n",
-          "f:2:5: error: invalid leading UTF-8 octet (byte 0xff); a config is plain UTF-8 text");
-  refused("小红: \xe5\xb0",
-          "f:1:5: error: incomplete UTF-8 octet sequence (byte 0xe5); a config is plain UTF-8 text");
+  refused("a: 1\nb: x\xff\n", "f:2:5: error: invalid leading UTF-8 octet (byte 0xff); a config is plain UTF-8 text");
+  refused("小红: \xe5\xb0", "f:1:5: error: incomplete UTF-8 octet sequence (byte 0xe5); a config is plain UTF-8 text");
   refused("\xEF\xBB\xBF小: \x07\n",
           "f:1:4: error: control characters are not allowed (byte 0x07); a config is plain UTF-8 text");
-  refused_bytes("a: b\0c\n", 7, "f:1:5: error: control characters are not allowed (byte 0x00); a config is plain UTF-8 text");
-  refused_bytes("\xFF\xFE" "a\0", 4, "f:1:1: error: invalid leading UTF-8 octet (byte 0xff); a config is plain UTF-8 text");
+  refused_bytes("a: b\0c\n", 7,
+                "f:1:5: error: control characters are not allowed (byte 0x00); a config is plain UTF-8 text");
+  refused_bytes("\xFF\xFE"
+                "a\0",
+                4, "f:1:1: error: invalid leading UTF-8 octet (byte 0xff); a config is plain UTF-8 text");
 }
 
 static void a_byte_order_mark_is_skipped(void **state) {
   (void)state;
   ph_arena arena = {0};
-  const ph_yaml *root = tree(&arena, "\xEF\xBB\xBF" "a: 1\n");
+  const ph_yaml *root = tree(&arena, "\xEF\xBB\xBF"
+                                     "a: 1\n");
   assert_place(ph_yaml_get(root, "a"), 1, 4);
   ph_arena_free(&arena);
 }
 
 static void syntax_errors_have_hints(void **state) {
   (void)state;
-  refused("a: [b, c\n", "f:2:1: error: did not find expected ',' or ']', while parsing a flow sequence that begins at line 1");
-  refused("a: 'x\n", "f:2:1: error: found unexpected end of stream, while scanning a quoted scalar that begins at line 1");
-  refused("a:\n\t- b\n", "f:2:1: error: found character that cannot start any token, while scanning for the next token that "
-                         "begins at line 2; YAML takes no tabs for indentation");
-  refused("g:\n  - {weights: layers.{i}.x, a: 1}\n",
-          "f:2:22: error: did not find expected ',' or '}', while parsing a flow mapping that begins at line 2; inside { } "
-          "and [ ] text that holds braces needs quotes: \"layers.{i}.\"");
-  refused("g: {weights: {i}.x}\n",
-          "f:1:17: error: did not find expected ',' or '}', while parsing a flow mapping that begins at line 1; inside { } "
-          "and [ ] text that holds braces needs quotes: \"layers.{i}.\"");
+  refused("a: [b, c\n",
+          "f:2:1: error: did not find expected ',' or ']', while parsing a flow sequence that begins at line 1");
+  refused("a: 'x\n",
+          "f:2:1: error: found unexpected end of stream, while scanning a quoted scalar that begins at line 1");
+  refused("a:\n\t- b\n",
+          "f:2:1: error: found character that cannot start any token, while scanning for the next token that "
+          "begins at line 2; YAML takes no tabs for indentation");
+  refused(
+      "g:\n  - {weights: layers.{i}.x, a: 1}\n",
+      "f:2:22: error: did not find expected ',' or '}', while parsing a flow mapping that begins at line 2; inside { } "
+      "and [ ] text that holds braces needs quotes: \"layers.{i}.\"");
+  refused(
+      "g: {weights: {i}.x}\n",
+      "f:1:17: error: did not find expected ',' or '}', while parsing a flow mapping that begins at line 1; inside { } "
+      "and [ ] text that holds braces needs quotes: \"layers.{i}.\"");
   refused("a: 1\n  b: 2\n", "f:2:4: error: mapping values are not allowed in this context");
 }
 
