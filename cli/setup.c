@@ -64,13 +64,19 @@ ph_status cli_model_open(const cli_options *options, ph_model **out, ph_error *e
   return ph_model_load(options->arguments.items[0], &wanted, out, error);
 }
 
-/* FILE:KEY, unless there is a file of that very name. */
+/* FILE:KEY, where FILE is there; else the whole is a file's name. */
 static ph_status split_key(const char *text, char **out_file, const char **out_key, ph_error *error) {
   const char *colon = strrchr(text, ':');
-  if (access(text, F_OK) == 0) colon = NULL;
-  *out_file = colon != NULL ? strndup(text, (size_t)(colon - text)) : strdup(text);
-  *out_key = colon != NULL ? colon + 1 : NULL;
-  return *out_file != NULL ? PH_OK : ph_fail_memory(error);
+  *out_file = strdup(text);
+  if (*out_file == NULL) return ph_fail_memory(error);
+  if (colon == NULL || access(text, F_OK) == 0) return PH_OK;
+  char *end = *out_file + (colon - text);
+  *end = '\0';
+  if (access(*out_file, F_OK) == 0)
+    *out_key = colon + 1;
+  else
+    *end = ':';
+  return PH_OK;
 }
 
 static ph_status no_such_key(const ph_tensor_file *file, const char *path, const cli_pair *pair, const char *key,

@@ -27,6 +27,7 @@ refuse_x() {
   refuse "bad.npy.*($1)" run table.yaml -d reference -i x=bad.npy -o y=y.npy
 }
 refuse "missing.npy.*No such file" run table.yaml -d reference -i x=missing.npy -o y=y.npy
+refuse "'a:b/missing.npz'.*No such file" run table.yaml -d reference -i x=a:b/missing.npz -o y=y.npy
 refuse "'?x'?.*(required|-i x=)" run table.yaml -d reference -o y=y.npy
 refuse "xx.*'?x'?" run table.yaml -d reference -i xx=x.npy -o y=y.npy
 refuse_x "empty" </dev/null
