@@ -1,5 +1,5 @@
-/* Conformance cases: what one is, how it is judged, what became of it, and where cases come from: suite files of our own
- * (suite.h) and folders of cases made elsewhere (external.h). */
+/* Conformance cases: what one is, how it is judged, what became of it, and where cases come from: suite files of our
+ * own (suite.h) and folders of cases made elsewhere (external.h). */
 #ifndef POLYHEAD_CONFORM_CASE_H
 #define POLYHEAD_CONFORM_CASE_H
 
@@ -13,17 +13,25 @@
 enum { PH_SET_TINY = 1u << 0, PH_SET_SMOKE = 1u << 1, PH_SET_CI = 1u << 2, PH_SET_FULL = 1u << 3 };
 
 typedef struct ph_case {
-  const char *name; /* what --filter matches; unique in its source: "softmax.rows[n=17,dtype=f16]" */
+  const char *name; /* what --filter matches; unique in its source: "softmax.rows/n=17,dtype=f16" */
   const char *op;   /* the op that it is about: its nodes decide whether the case is trusted; NULL: any node does */
   unsigned sets;    /* PH_SET_* */
-  const char *const *options; /* "causal", "sinks" ...: what meets in it, each once, for the count of pairs; may be NULL */
+  /* "mask=bool", "sinks=yes" ...: what meets in it, each once, for the count of pairs; may be NULL */
+  const char *const *options;
   uint32_t option_count;
 } ph_case;
 
-/* Where cases run: one device, opened once for all of them. */
+/* Two options that can meet in a case about this op, and the sets (PH_SET_*) in which they should. */
+typedef struct ph_case_pair {
+  const char *op, *options[2];
+  unsigned sets;
+} ph_case_pair;
+
+/* Where cases run: devices that are opened once for all of them. */
 typedef struct ph_case_run {
   ph_context *context;
-  const ph_open_device *device;
+  ph_open_device *device;
+  ph_open_device *reference; /* runs what a case needs beside the op that it is about, where the device does not */
   uint64_t seed;
   ph_tally *tally;
 } ph_case_run;
@@ -33,18 +41,20 @@ struct ph_case_source {
   const char *path; /* as given with --suite; NULL: found by the library itself */
   const ph_case *cases;
   uint32_t case_count;
-  /* Runs cases[index].  *result comes with its name and PH_CASE_PASS and is filled by ph_case_judge() and, where there is
-   * more to say, by ph_case_set().  PH_OK whatever becomes of the case; another status ends the whole run. */
+  const ph_case_pair *pairs; /* may be NULL */
+  uint32_t pair_count;
+  /* Runs cases[index].  *result comes with its name and PH_CASE_PASS and is filled by ph_case_judge() and, where there
+   * is more to say, by ph_case_set().  PH_OK whatever becomes of the case; another status ends the whole run. */
   ph_status (*run)(ph_case_source *source, uint32_t index, ph_case_run *run, ph_case_result *result, ph_error *error);
   /* Adds a config (CONFIG.md) that `polyhead compare` takes, or what else makes the case plain. */
   ph_status (*show)(ph_case_source *source, uint32_t index, uint64_t seed, ph_text *out, ph_error *error);
   void (*close)(ph_case_source *source);
 };
 
-/* A session of the model on the run's device; the model outlives it.  What goes wrong is in *result, and *out is then
- * NULL. */
-PH_NODISCARD ph_status ph_case_session(ph_case_run *run, ph_model *model, ph_case_result *result, ph_session **out,
-                                       ph_error *error);
+/* A session of the model on the run's device; the model outlives it.  `op` as in ph_case.  What goes wrong is in
+ * *result, and *out is then NULL. */
+PH_NODISCARD ph_status ph_case_session(ph_case_run *run, const char *op, ph_model *model, ph_case_result *result,
+                                       ph_session **out, ph_error *error);
 
 /* Judges the session's model with its inputs as they are: every node by its own bound (judge.h), then the whole, end to
  * end, by the propagated one.  Adds to *result and to the tally.  May be called again after other inputs were set: then
