@@ -1,3 +1,4 @@
+/* Opening and closing the backend, and what its devices are. */
 #include "opencl/backend.h"
 
 #include <stdlib.h>

@@ -39,10 +39,11 @@ static ph_status fail_build(const ph_device *device, const cl_build *build, cons
     saved = !path.failed && cl_file_write(path.data, &text, 1);
   }
   if (!text.failed) cl_log(device->context, PH_LOG_WARN, "%s", text.data);
-  ph_status status = cl_fail(error, code, "clBuildProgram");
-  if (error != NULL)
-    ph_error_prefix(error, "%s on '%s' (driver %s)%s%s, options %s: ", build->file, device->info.name,
-                    device->info.driver, saved ? ", log in " : "", saved ? path.data : "", build->options);
+  /* The options, which may be long, come last: only they may be cut. */
+  ph_status status = ph_fail(error, PH_DEVICE_FAILED, "%s in clBuildProgram: %s on '%s' (driver %s)%s%s, options %s",
+                             cl_error_name(code), build->file, device->info.name, device->info.driver,
+                             saved ? ", log in " : "", saved ? path.data : "", build->options);
+  if (error != NULL) error->native_code = code;
   ph_text_free(&path);
   ph_text_free(&text);
   return status;

@@ -1,3 +1,4 @@
+/* Asking the OpenCL loader what there is. */
 #include "opencl/platform.h"
 
 #include <inttypes.h>

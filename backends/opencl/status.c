@@ -1,3 +1,4 @@
+/* Error names, and lines for the log. */
 #include "opencl/status.h"
 
 #include <stdarg.h>
