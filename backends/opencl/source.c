@@ -22,7 +22,7 @@ static ph_status add_from_folder(const char *folder, const char *file, ph_text *
   ph_file_map map = {0};
   ph_status status = path.failed ? ph_fail_memory(error) : ph_file_map_open(path.data, &map, error);
   if (status == PH_OK) {
-    ph_text_put(out, (const char *)map.data, map.size);
+    if (map.size > 0) ph_text_put(out, (const char *)map.data, map.size);
     ph_file_map_close(&map);
   }
   ph_text_free(&path);
