@@ -101,7 +101,7 @@ static ph_status report(const cli_options *options, const ph_model *model, const
 }
 
 static ph_status run(const cli_options *options, cli_result *result, ph_error *error) {
-  if (options->devices.count == 0)
+  if (options->devices.count == 0 && options->loads.count == 0)
     return ph_fail(error, PH_INVALID, "compare needs the devices to compare: -d A -d B; 'polyhead devices' lists them");
   cli_inputs inputs = {0};
   ph_model *model = NULL;
@@ -119,7 +119,10 @@ static ph_status run(const cli_options *options, cli_result *result, ph_error *e
                                  .device_count = options->devices.count,
                                  .input_names = names,
                                  .inputs = inputs.tensors,
-                                 .input_count = inputs.count};
+                                 .input_count = inputs.count,
+                                 .save = options->save,
+                                 .loads = options->loads.items,
+                                 .load_count = options->loads.count};
     if (status == PH_OK) status = ph_compare(context, model, &wanted, &comparison, error);
     free(names);
   }
@@ -136,11 +139,14 @@ const cli_command cli_compare = {
     .arguments = "CONFIG",
     .least = 1,
     .most = 1,
-    .options = CLI_DEVICES | CLI_WEIGHTS | CLI_INPUT | CLI_DIM | CLI_RANDOM | CLI_PER_NODE | CLI_COMMON,
+    .options =
+        CLI_DEVICES | CLI_WEIGHTS | CLI_INPUT | CLI_DIM | CLI_RANDOM | CLI_PER_NODE | CLI_SAVE | CLI_LOAD | CLI_COMMON,
     .summary = "judge each node of a config on several devices",
     .text =
         "Feeds every node of CONFIG with the reference's inputs on each device (-d, repeated) and holds the result\n"
         "against the value in double precision and its derived bound.  Names the first node that differs, where,\n"
-        "both values and the bound.  Exits with 1 where a device differs.",
+        "both values and the bound; then runs the whole and holds its outputs against what the bounds of all nodes\n"
+        "together allow.  Exits with 1 where a device differs.\n"
+        "Machines that never meet: --save on one, --load on the other, with the same config, inputs and weights.",
     .run = run,
 };

@@ -1,6 +1,7 @@
 /* The table of options, its parser and its help text. */
 #include "options.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,16 @@ static const option_row rows[] = {
     {CLI_RANDOM, 0, "random", NULL, "make up the weights that no file has"},
     {CLI_PROFILE, 0, "profile", NULL, "measure each node and print where the time went"},
     {CLI_PER_NODE, 0, "per-node", NULL, "list every node's verdict, not only the first that differs"},
+    {CLI_SAVE, 0, "save", "FILE", "keep the device's answers in FILE (.safetensors), to be compared elsewhere"},
+    {CLI_LOAD, 0, "load", "FILE", "judge answers that were saved elsewhere; may be repeated"},
+    {CLI_SET, 0, "set", "SET", "the cases: tiny, smoke, ci or full"},
+    {CLI_SUITE, 0, "suite", "PATH", "cases from this file or folder instead of our own; may be repeated"},
+    {CLI_FILTER, 0, "filter", "GLOB", "only cases of this name; * ? [ ] as in a shell"},
+    {CLI_SEED, 0, "seed", "N", "other random inputs"},
+    {CLI_LIST, 0, "list", NULL, "name the cases and run none"},
+    {CLI_SHOW, 0, "show", "CASE", "print a case as a config and run nothing"},
+    {CLI_JUNIT, 0, "junit", "FILE", "write the outcome as JUnit XML, too"},
+    {CLI_REQUIRED, 0, "required", "FILE", "what the backend promises, instead of required/BACKEND.yaml"},
     {CLI_FALLBACK, 0, "fallback", "POLICY", "for nodes that the device refuses: none (an error) or reference"},
     {CLI_PLUGIN, 0, "plugin", "FILE", "load this backend first; may be repeated"},
     {CLI_VERBOSE, 'v', "verbose", NULL, "say more; twice: everything"},
@@ -61,6 +72,20 @@ static ph_status unknown_option(const char *command, unsigned accepted, const ch
   return ph_fail(error, PH_INVALID, "unknown option '%s'; 'polyhead %s --help' lists those there are", name, command);
 }
 
+static ph_status apply_once(const char *name, const char *value, const char **out, ph_error *error) {
+  if (*out != NULL) return ph_fail(error, PH_INVALID, "--%s is given twice: '%s' and '%s'", name, *out, value);
+  *out = value;
+  return PH_OK;
+}
+
+static ph_status apply_seed(const char *value, uint64_t *out, ph_error *error) {
+  char *end;
+  errno = 0;
+  *out = strtoull(value, &end, 10);
+  if (value[0] >= '0' && value[0] <= '9' && *end == '\0' && errno == 0) return PH_OK;
+  return ph_fail(error, PH_INVALID, "--seed takes an integer of 0 or more, not '%s'", value);
+}
+
 /* Lists have room for every word of the command line. */
 static void add(cli_list *list, const char *text) {
   list->items[list->count++] = text;
@@ -90,10 +115,35 @@ static ph_status apply(const option_row *row, const char *command, unsigned acce
   case CLI_PLUGIN:
     add(&out->plugins, value);
     break;
+  case CLI_LOAD:
+    add(&out->loads, value);
+    break;
+  case CLI_SAVE:
+    if (out->save != NULL) return ph_fail(error, PH_INVALID, "--save is given twice: '%s' and '%s'", out->save, value);
+    out->save = value;
+    break;
   case CLI_FALLBACK:
     if (strcmp(value, "none") != 0 && strcmp(value, "reference") != 0)
       return ph_fail(error, PH_INVALID, "--fallback takes none or reference, not '%s'", value);
     out->fallback = strcmp(value, "none") == 0 ? PH_FALLBACK_NONE : PH_FALLBACK_REFERENCE;
+    break;
+  case CLI_SUITE:
+    add(&out->suites, value);
+    break;
+  case CLI_SET:
+    return apply_once(row->name, value, &out->set, error);
+  case CLI_FILTER:
+    return apply_once(row->name, value, &out->filter, error);
+  case CLI_SHOW:
+    return apply_once(row->name, value, &out->show, error);
+  case CLI_JUNIT:
+    return apply_once(row->name, value, &out->junit, error);
+  case CLI_REQUIRED:
+    return apply_once(row->name, value, &out->required, error);
+  case CLI_SEED:
+    return apply_seed(value, &out->seed, error);
+  case CLI_LIST:
+    out->list = true;
     break;
   case CLI_RANDOM:
     out->random = true;
@@ -155,7 +205,7 @@ ph_status cli_options_parse(const char *command, unsigned accepted, int argc, ch
                             ph_error *error) {
   *out = (cli_options){0};
   cli_list *lists[] = {&out->arguments, &out->devices, &out->plugins, &out->weights,
-                       &out->inputs,    &out->outputs, &out->dims};
+                       &out->inputs,    &out->outputs, &out->dims,    &out->loads,   &out->suites};
   for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
     lists[i]->items = ph_new_array((size_t)argc, sizeof(char *));
     if (lists[i]->items == NULL) return ph_fail_memory(error);
@@ -184,6 +234,8 @@ void cli_options_free(cli_options *options) {
   free(options->inputs.items);
   free(options->outputs.items);
   free(options->dims.items);
+  free(options->loads.items);
+  free(options->suites.items);
   *options = (cli_options){0};
 }
 

@@ -20,6 +20,16 @@ enum {
   CLI_VERBOSE = 1u << 10,
   CLI_JSON = 1u << 11,
   CLI_HELP = 1u << 12,
+  CLI_SAVE = 1u << 14,
+  CLI_LOAD = 1u << 15,
+  CLI_SET = 1u << 16,
+  CLI_SUITE = 1u << 17,
+  CLI_FILTER = 1u << 18,
+  CLI_SEED = 1u << 19,
+  CLI_LIST = 1u << 20,
+  CLI_SHOW = 1u << 21,
+  CLI_JUNIT = 1u << 22,
+  CLI_REQUIRED = 1u << 23,
   CLI_DEVICES = CLI_DEVICE | 1u << 13, /* -d may be given more than once */
   CLI_COMMON = CLI_PLUGIN | CLI_VERBOSE | CLI_JSON | CLI_HELP
 };
@@ -32,8 +42,13 @@ typedef struct cli_list {
 
 typedef struct cli_options {
   cli_list arguments; /* what is no option */
-  cli_list devices, plugins, weights, inputs, outputs, dims;
+  cli_list devices, plugins, weights, inputs, outputs, dims, loads;
+  const char *save; /* NULL: not given */
   ph_fallback fallback;
+  cli_list suites;
+  const char *set, *filter, *show, *junit, *required; /* NULL: not given */
+  uint64_t seed;
+  bool list;
   bool random, profile, per_node, json, help;
   unsigned verbose; /* how often -v was given */
 } cli_options;

@@ -27,7 +27,7 @@ _polyhead() {
     mapfile -t COMPREPLY < <(compgen -W 'none reference' -- "$word")
     return
     ;;
-  --weights | --plugin | -i | --input | -o | --output)
+  --weights | --plugin | --save | --load | -i | --input | -o | --output)
     _polyhead_files "$word"
     return
     ;;
@@ -41,7 +41,7 @@ _polyhead() {
     case $command in
     run) options="$model -o --output --profile --fallback $common" ;;
     check) options="$model --fallback $common" ;;
-    compare) options="$model --per-node $common" ;;
+    compare) options="$model --per-node --save --load $common" ;;
     devices | plugins | ops | schema) options=$common ;;
     help) options='--json -h --help' ;;
     esac

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "conform/jitter.h"
 #include "conform/judge.h"
+#include "conform/saved.h"
+#include "passes/fuse.h"
 #include "runtime/session.h"
 
 struct ph_comparison {
@@ -21,8 +23,11 @@ typedef struct comparer {
   ph_session *session;
   ph_session_plan *plan;
   ph_compare_device *device;
-  ph_compare_node *nodes; /* device->nodes */
-  ph_tensor **values;     /* by net value: the reference's */
+  ph_compare_node *nodes;   /* device->nodes */
+  ph_tensor **values;       /* by net value: the reference's */
+  ph_answers *answers;      /* what is to be saved, or NULL */
+  const ph_saved *saved;    /* the answers of another machine, or NULL */
+  ph_placement *placements; /* by node: the plan's, or made from `saved` */
   ph_error *error;
 } comparer;
 
@@ -42,7 +47,6 @@ static const char *output_name(const ph_net *net, const ph_net_node *node, uint3
 static ph_status record(void *user, const ph_judgement *judgement, const ph_oracle_output *expected,
                         ph_tensor *const *got, ph_error *error) {
   (void)expected;
-  (void)got;
   comparer *c = user;
   const ph_net *net = c->plan->net;
   const ph_net_node *node = net->nodes[judgement->node];
@@ -53,7 +57,7 @@ static ph_status record(void *user, const ph_judgement *judgement, const ph_orac
       .path = ph_arena_text(arena, "%s", node->path),
       .op = node->op->name,
       .output = ph_arena_text(arena, "%s", output_name(net, node, judgement->slot)),
-      .variant = ph_arena_text(arena, "%s", c->plan->placements[judgement->node].support.variant),
+      .variant = ph_arena_text(arena, "%s", c->placements[judgement->node].support.variant),
       .pass = judgement->pass,
       .same_bits = judgement->same_bits,
       .overrun = judgement->overrun,
@@ -70,7 +74,8 @@ static ph_status record(void *user, const ph_judgement *judgement, const ph_orac
   if (!out->pass && c->device->first_failed == PH_NONE) c->device->first_failed = judgement->node;
   c->device->pass = c->device->pass && out->pass;
   c->device->node_count = judgement->node + 1;
-  return PH_OK;
+  if (c->answers == NULL) return PH_OK;
+  return ph_answers_add_node(c->answers, node, c->placements[judgement->node].support.stage_type, got, error);
 }
 
 /* The host tensors of inputs and constants. */
@@ -98,7 +103,31 @@ static double largest_difference(const ph_tensor *a, const ph_tensor *b) {
   return largest;
 }
 
-/* The device runs the whole by itself; its outputs may drift as far as the bounds of all nodes together allow. */
+/* An output of the whole graph, retained: from the session's run, or from the file. */
+static ph_status whole_output(comparer *c, uint32_t index, ph_tensor **out) {
+  const ph_output *output = &c->session->outputs[index];
+  if (c->saved != NULL) return ph_saved_output(c->saved, output->alias, out, c->error);
+  *out = ph_tensor_retain(output->tensor);
+  return c->answers == NULL ? PH_OK : ph_answers_add_output(c->answers, output->alias, output->tensor, c->error);
+}
+
+static ph_status judge_whole(comparer *c, uint32_t index, const ph_tensor *expected, double limit, double *worst) {
+  ph_tensor *got;
+  PH_TRY(whole_output(c, index, &got));
+  double difference = got->count == expected->count ? largest_difference(got, expected) : (double)INFINITY;
+  ph_tensor_release(got);
+  double ratio = difference == 0 ? 0 : difference / limit; /* a limit of 0: every node is exact */
+  if (ratio > 1) c->device->pass = c->device->end_to_end_pass = false;
+  if (ratio <= *worst) return PH_OK;
+  *worst = ratio;
+  c->device->end_to_end = difference;
+  c->device->end_to_end_limit = limit;
+  c->device->end_to_end_output = ph_arena_text(&c->comparison->arena, "%s", c->session->outputs[index].alias);
+  return c->device->end_to_end_output != NULL ? PH_OK : ph_fail_memory(c->error);
+}
+
+/* The device runs the whole by itself; its outputs may drift as far as the bounds of all nodes together allow.  Where a
+ * node differs already that limit would say nothing, and is not sought. */
 static ph_status end_to_end(comparer *c, ph_tensor *const *inputs) {
   uint32_t count = c->session->output_count;
   const uint32_t *outputs = c->session->output_values;
@@ -106,21 +135,11 @@ static ph_status end_to_end(comparer *c, ph_tensor *const *inputs) {
   ph_tensor **expected = ph_new_array(count, sizeof(*expected));
   ph_status status = limits != NULL && expected != NULL ? PH_OK : ph_fail_memory(c->error);
   for (uint32_t i = 0; i < count && status == PH_OK; i++) expected[i] = c->values[outputs[i]];
-  if (status == PH_OK)
-    status = ph_jitter_limits(c->plan->net, c->plan->placements, inputs, outputs, expected, count, limits, c->error);
-  if (status == PH_OK) status = ph_session_run(c->session, c->error);
+  if (status == PH_OK && c->device->pass)
+    status = ph_jitter_limits(c->plan->net, c->placements, inputs, outputs, expected, count, limits, c->error);
+  if (status == PH_OK && c->saved == NULL) status = ph_session_run(c->session, c->error);
   double worst = -1;
-  for (uint32_t i = 0; i < count && status == PH_OK; i++) {
-    double difference = largest_difference(c->session->outputs[i].tensor, expected[i]);
-    double ratio = difference == 0 ? 0 : difference / limits[i]; /* a limit of 0: every node is exact */
-    if (ratio > 1) c->device->pass = c->device->end_to_end_pass = false;
-    if (ratio <= worst) continue;
-    worst = ratio;
-    c->device->end_to_end = difference;
-    c->device->end_to_end_limit = limits[i];
-    c->device->end_to_end_output = ph_arena_text(&c->comparison->arena, "%s", c->session->outputs[i].alias);
-    if (c->device->end_to_end_output == NULL) status = ph_fail_memory(c->error);
-  }
+  for (uint32_t i = 0; i < count && status == PH_OK; i++) status = judge_whole(c, i, expected[i], limits[i], &worst);
   free(limits);
   free(expected);
   return status;
@@ -136,7 +155,8 @@ static ph_status judge_nodes(comparer *c) {
   if (c->nodes == NULL) return ph_fail_memory(c->error);
   c->device->nodes = c->nodes;
   ph_judge judge = {.net = c->plan->net,
-                    .placements = c->plan->placements,
+                    .placements = c->placements,
+                    .saved = c->saved,
                     .programs = c->session->programs,
                     .values = c->values,
                     .keep_outputs = true,
@@ -154,29 +174,31 @@ static ph_status compare_plan(comparer *c, bool whole, ph_tensor **inputs) {
   return whole ? end_to_end(c, inputs) : PH_OK;
 }
 
-/* Opens the device and judges the model's nodes on it; with `whole` the graph end to end, too.  `keep`: a value that is
- * wanted, so that the group around it is not fused; or NULL. */
-static ph_status compare_session(ph_context *context, ph_model *model, const ph_compare_options *options,
-                                 const char *spec, const char *keep, bool whole, ph_comparison *comparison,
-                                 ph_compare_device *device, ph_session **out, ph_error *error) {
-  comparer c = {.comparison = comparison, .device = device, .error = error};
+static ph_status open_session(comparer *c, ph_context *context, ph_model *model, const ph_compare_options *options,
+                              const char *spec, const char *keep) {
   ph_session_options session_options = {
       .struct_size = sizeof(session_options), .device = spec, .keep = &keep, .keep_count = keep != NULL};
-  PH_TRY(ph_session_create(context, model, &session_options, &c.session, error));
-  *out = c.session;
+  PH_TRY(ph_session_create(context, model, &session_options, &c->session, c->error));
   for (uint32_t i = 0; i < options->input_count; i++)
-    PH_TRY(ph_session_set_input(c.session, options->input_names[i], options->inputs[i], error));
-  PH_TRY(ph_session_prepare(c.session, false, error));
-  c.plan = c.session->current;
+    PH_TRY(ph_session_set_input(c->session, options->input_names[i], options->inputs[i], c->error));
+  PH_TRY(ph_session_prepare(c->session, false, c->error));
+  c->plan = c->session->current;
+  c->placements = c->plan->placements;
+  return PH_OK;
+}
+
+/* Judges all nodes of the session's plan; with `whole` the graph end to end, too. */
+static ph_status compare_session(comparer *c, const char *spec, bool whole) {
+  ph_compare_device *device = c->device;
   device->pass = device->end_to_end_pass = true;
   device->first_failed = PH_NONE;
-  device->spec = ph_arena_text(&comparison->arena, "%s", spec);
-  memcpy(device->name, c.session->device->limits.name, sizeof(device->name));
-  ph_tensor **inputs = ph_new_array(c.plan->net->value_count, sizeof(*inputs));
-  c.values = ph_new_array(c.plan->net->value_count, sizeof(*c.values));
-  ph_status status = device->spec == NULL ? ph_fail_memory(error) : compare_plan(&c, whole, inputs);
-  release_values(&c, inputs);
-  release_values(&c, c.values);
+  device->spec = ph_arena_text(&c->comparison->arena, "%s", spec);
+  if (device->spec == NULL) return ph_fail_memory(c->error);
+  ph_tensor **inputs = ph_new_array(c->plan->net->value_count, sizeof(*inputs));
+  c->values = ph_new_array(c->plan->net->value_count, sizeof(*c->values));
+  ph_status status = compare_plan(c, whole, inputs);
+  release_values(c, inputs);
+  release_values(c, c->values);
   return status;
 }
 
@@ -186,49 +208,105 @@ static const ph_net_node *find_node(const ph_net *net, const char *path) {
   return NULL;
 }
 
+/* What a comparison was asked for. */
+typedef struct request {
+  ph_context *context;
+  ph_model *model;
+  const ph_compare_options *options;
+  ph_comparison *comparison;
+  ph_error *error;
+} request;
+
 /* A fused node that fails is run again in its steps: either one of them is wrong too, or only the fused kernel is. */
-static ph_status look_inside(ph_context *context, ph_model *model, const ph_compare_options *options, const ph_net *net,
-                             ph_comparison *comparison, const char *spec, ph_compare_node *failed, ph_error *error) {
+static ph_status look_inside(const request *r, const char *spec, const ph_net *net, ph_compare_node *failed) {
   const ph_net_node *fused = find_node(net, failed->path);
   if (fused->step_count < 2) return PH_OK;
-  const ph_net_node *before_last = fused->steps[fused->step_count - 2];
+  const char *inner = net->values[fused->steps[fused->step_count - 2]->outputs[0]].path;
   ph_compare_device steps = {0};
-  ph_session *session = NULL;
-  ph_status status = compare_session(context, model, options, spec, net->values[before_last->outputs[0]].path, false,
-                                     comparison, &steps, &session, error);
+  comparer c = {.comparison = r->comparison, .device = &steps, .error = r->error};
+  ph_status status = open_session(&c, r->context, r->model, r->options, spec, inner);
+  if (status == PH_OK) status = compare_session(&c, spec, false);
   for (uint32_t n = 0; n < steps.node_count && status == PH_OK && failed->inside == NULL; n++)
     for (uint32_t i = 0; i < fused->step_count; i++)
       if (!steps.nodes[n].pass && strcmp(steps.nodes[n].path, fused->steps[i]->path) == 0 && failed->inside == NULL)
-        failed->inside = ph_arena_text(&comparison->arena, "in steps, '%s' differs first", steps.nodes[n].path);
+        failed->inside = ph_arena_text(&r->comparison->arena, "in steps, '%s' differs first", steps.nodes[n].path);
   if (failed->inside == NULL) failed->inside = "differs only when fused";
-  ph_session_destroy(session);
+  ph_session_destroy(c.session);
   return status;
 }
 
-static ph_status compare_device(ph_context *context, ph_model *model, const ph_compare_options *options, uint32_t index,
-                                ph_comparison *comparison, ph_error *error) {
-  ph_compare_device *device = &comparison->devices[index];
-  ph_session *session = NULL;
-  ph_status status = compare_session(context, model, options, options->devices[index], NULL, true, comparison, device,
-                                     &session, error);
-  for (uint32_t n = 0; status == PH_OK && n < device->node_count; n++) {
-    ph_compare_node *node = (ph_compare_node *)&device->nodes[n];
-    if (!node->pass)
-      status =
-          look_inside(context, model, options, session->current->net, comparison, options->devices[index], node, error);
+static ph_status compare_device(const request *r, const char *spec, ph_answers *answers, ph_compare_device *device) {
+  comparer c = {.comparison = r->comparison, .device = device, .answers = answers, .error = r->error};
+  ph_status status = open_session(&c, r->context, r->model, r->options, spec, NULL);
+  if (status == PH_OK) {
+    memcpy(device->name, c.session->device->limits.name, sizeof(device->name));
+    status = compare_session(&c, spec, true);
   }
-  ph_session_destroy(session);
+  for (uint32_t n = 0; status == PH_OK && n < device->node_count; n++)
+    if (!c.nodes[n].pass) status = look_inside(r, spec, c.plan->net, &c.nodes[n]);
+  ph_session_destroy(c.session);
+  return status;
+}
+
+/* Makes the net's nodes those that were saved: what the other device did not take fused is written out here, too. */
+static ph_status match_saved(comparer *c) {
+  ph_net *net = c->plan->net;
+  for (uint32_t n = 0; n < net->node_count;) {
+    if (ph_saved_has_node(c->saved, net->nodes[n]))
+      n++;
+    else if (ph_has_steps(net->nodes[n]))
+      PH_TRY(ph_write_out(net, n, c->error));
+    else
+      return ph_fail(c->error, PH_INVALID, "%s has no answer for node '%s' (%s): it was saved from another config",
+                     c->saved->path, net->nodes[n]->path, net->nodes[n]->op->name);
+  }
+  c->placements = ph_arena_array(&net->arena, net->node_count, sizeof(*c->placements));
+  if (c->placements == NULL) return ph_fail_memory(c->error);
+  for (uint32_t n = 0; n < net->node_count; n++) {
+    snprintf(c->placements[n].support.variant, sizeof(c->placements[n].support.variant), "saved");
+    PH_TRY(ph_saved_stages(c->saved, net->nodes[n], c->placements[n].support.stage_type, c->error));
+  }
+  return PH_OK;
+}
+
+static ph_status compare_saved(const request *r, const char *path, ph_compare_device *device) {
+  ph_saved saved;
+  PH_TRY(ph_saved_open(path, &saved, r->error));
+  comparer c = {.comparison = r->comparison, .device = device, .saved = &saved, .error = r->error};
+  ph_status status = open_session(&c, r->context, r->model, r->options, "reference", NULL);
+  if (status == PH_OK) status = match_saved(&c);
+  snprintf(device->name, sizeof(device->name), "saved answers");
+  if (status == PH_OK) status = compare_session(&c, path, true);
+  ph_session_destroy(c.session);
+  ph_saved_close(&saved);
+  return status;
+}
+
+static ph_status compare_all(const request *r) {
+  const ph_compare_options *options = r->options;
+  ph_answers answers = {0};
+  ph_status status = PH_OK;
+  for (uint32_t i = 0; i < options->device_count && status == PH_OK; i++)
+    status = compare_device(r, options->devices[i], options->save == NULL ? NULL : &answers,
+                            &r->comparison->devices[r->comparison->count++]);
+  for (uint32_t i = 0; i < options->load_count && status == PH_OK; i++)
+    status = compare_saved(r, options->loads[i], &r->comparison->devices[r->comparison->count++]);
+  if (status == PH_OK && options->save != NULL) status = ph_answers_write(&answers, options->save, r->error);
+  ph_answers_free(&answers);
   return status;
 }
 
 ph_status ph_compare(ph_context *context, ph_model *model, const ph_compare_options *options, ph_comparison **out,
                      ph_error *error) {
+  if (options->save != NULL && options->device_count != 1)
+    return ph_fail(error, PH_INVALID, "the answers of one device can be saved, but %u are given",
+                   options->device_count);
   ph_comparison *comparison = ph_new_array(1, sizeof(*comparison));
   if (comparison == NULL) return ph_fail_memory(error);
-  comparison->devices = ph_arena_array(&comparison->arena, options->device_count, sizeof(*comparison->devices));
-  ph_status status = comparison->devices != NULL ? PH_OK : ph_fail_memory(error);
-  for (uint32_t i = 0; i < options->device_count && status == PH_OK; i++, comparison->count++)
-    status = compare_device(context, model, options, i, comparison, error);
+  comparison->devices = ph_arena_array(&comparison->arena, (size_t)options->device_count + options->load_count,
+                                       sizeof(*comparison->devices));
+  request r = {context, model, options, comparison, error};
+  ph_status status = comparison->devices != NULL ? compare_all(&r) : ph_fail_memory(error);
   if (status == PH_OK)
     *out = comparison;
   else

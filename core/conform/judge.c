@@ -66,26 +66,33 @@ static ph_judgement judge(const trial *t) {
   return judgement;
 }
 
-static ph_status run_trial(trial *t) {
+/* Runs the node on its device, or takes what the file says; fills t->got, retained. */
+static ph_status get_answers(trial *t) {
   ph_judge *j = t->judge;
-  ph_net_node *node = j->net->nodes[t->node];
-  const ph_lowered *lowered;
-  PH_TRY(ph_reference_step_run(&t->step, j->net, node, j->values, t->error));
-  lowered = t->step.lowered;
-  t->got = ph_new_array(node->output_count, sizeof(*t->got));
-  if (t->got == NULL) return ph_fail_memory(t->error);
+  if (j->saved != NULL) return ph_saved_node(j->saved, j->net, t->step.node, t->got, t->error);
+  const ph_lowered *lowered = t->step.lowered;
   PH_TRY(ph_harness_run(j->placements[t->node].device, j->programs, j->net, lowered, t->step.inputs, &t->result,
                         t->error));
-  for (uint32_t i = 0; i < node->output_count; i++) {
+  for (uint32_t i = 0; i < t->step.node->output_count; i++) {
     uint32_t tensor = lowered->graph.nodes[0]->outputs[i];
-    if (tensor != PH_NONE) t->got[i] = t->result.got[lowered->tensor_storage[tensor]];
+    if (tensor != PH_NONE) t->got[i] = ph_tensor_retain(t->result.got[lowered->tensor_storage[tensor]]);
   }
+  return PH_OK;
+}
+
+static ph_status run_trial(trial *t) {
+  ph_judge *j = t->judge;
+  PH_TRY(ph_reference_step_run(&t->step, j->net, j->net->nodes[t->node], j->values, t->error));
+  t->got = ph_new_array(t->step.node->output_count, sizeof(*t->got));
+  if (t->got == NULL) return ph_fail_memory(t->error);
+  PH_TRY(get_answers(t));
   ph_judgement judgement = judge(t);
   PH_TRY(ph_reference_step_store(&t->step, NULL, 0, j->values, t->error));
   return j->after != NULL ? j->after(j->user, &judgement, t->step.expected, t->got, t->error) : PH_OK;
 }
 
 static void end_trial(trial *t) {
+  for (uint32_t i = 0; t->got != NULL && i < t->step.node->output_count; i++) ph_tensor_release(t->got[i]);
   ph_harness_free(&t->result);
   ph_reference_step_end(&t->step);
   free(t->got);
@@ -97,7 +104,7 @@ ph_status ph_judge_run(ph_judge *j, ph_error *error) {
   ph_net_count_reads(j->net, reads);
   ph_status status = PH_OK;
   for (uint32_t n = 0; n < j->net->node_count && status == PH_OK; n++) {
-    trial t = {.judge = j, .node = n, .error = error};
+    trial t = {.judge = j, .node = n, .result = {.same_bits = true, .overrun = PH_NONE}, .error = error};
     status = run_trial(&t);
     end_trial(&t);
     if (status != PH_OK) ph_error_prefix(error, "node '%s': ", j->net->nodes[n]->path);

@@ -3,6 +3,7 @@
 #ifndef POLYHEAD_CONFORM_JUDGE_H
 #define POLYHEAD_CONFORM_JUDGE_H
 
+#include "conform/saved.h"
 #include "oracle/tolerance.h"
 #include "runtime/place.h"
 #include "runtime/segment.h"
@@ -23,11 +24,12 @@ typedef struct ph_judgement {
 
 typedef struct ph_judge {
   const ph_net *net;
-  const ph_placement *placements;
+  const ph_placement *placements; /* with `saved`: only their stage types count */
   ph_program_cache *programs;
   /* The host tensors of INPUT and CONSTANT values, by net value; filled with what the reference computes on the way. */
   ph_tensor **values;
-  bool keep_outputs; /* kept values stay in `values`; all others go when their last reader is done */
+  const ph_saved *saved; /* the answers come from this file instead of from devices; NULL: they do not */
+  bool keep_outputs;     /* kept values stay in `values`; all others go when their last reader is done */
   /* Called after each node; `expected` has the node's outputs, `got` the device's by slot (NULL where not wanted).  May
    * be NULL. */
   ph_status (*after)(void *user, const ph_judgement *judgement, const ph_oracle_output *expected, ph_tensor *const *got,

@@ -133,7 +133,7 @@ ph_status ph_fuse_attention(ph_net *net, ph_error *error) {
   return status;
 }
 
-ph_status ph_unfuse(ph_net *net, uint32_t at, ph_error *error) {
+static ph_status unfuse(ph_net *net, uint32_t at, ph_error *error) {
   ph_net_node *fused = net->nodes[at];
   uint32_t tail = net->node_count;
   for (uint32_t i = 0; i < fused->step_count; i++) {
@@ -141,5 +141,21 @@ ph_status ph_unfuse(ph_net *net, uint32_t at, ph_error *error) {
     if (slot == NULL) return ph_fail_memory(error);
     *slot = fused->steps[i];
   }
+  return ph_net_splice(net, at, tail, error);
+}
+
+bool ph_has_steps(const ph_net_node *node) {
+  return node->step_count > 0 || node->op->expand != NULL;
+}
+
+ph_status ph_write_out(ph_net *net, uint32_t at, ph_error *error) {
+  ph_net_node *node = net->nodes[at];
+  if (node->step_count > 0) return unfuse(net, at, error);
+  uint32_t tail = net->node_count, outputs[PH_MAX_RANK] = {0};
+  PH_TRY(node->op->expand(net, node, outputs, error));
+  for (uint32_t n = tail; n < net->node_count; n++)
+    for (uint32_t i = 0; i < net->nodes[n]->output_count; i++)
+      for (uint32_t slot = 0; slot < node->output_count; slot++)
+        if (net->nodes[n]->outputs[i] == outputs[slot]) net->nodes[n]->outputs[i] = node->outputs[slot];
   return ph_net_splice(net, at, tail, error);
 }

@@ -94,18 +94,6 @@ static ph_status make_uniform(ph_net *net, uint32_t *at, bool *out_changed, ph_e
   return PH_OK;
 }
 
-/* Steps of an `attention` that was written as one node: they take its place and write its values. */
-static ph_status write_out(ph_net *net, uint32_t at, ph_error *error) {
-  ph_net_node *node = net->nodes[at];
-  uint32_t tail = net->node_count, outputs[PH_MAX_RANK] = {0};
-  PH_TRY(node->op->expand(net, node, outputs, error));
-  for (uint32_t n = tail; n < net->node_count; n++)
-    for (uint32_t i = 0; i < net->nodes[n]->output_count; i++)
-      for (uint32_t slot = 0; slot < node->output_count; slot++)
-        if (net->nodes[n]->outputs[i] == outputs[slot]) net->nodes[n]->outputs[i] = node->outputs[slot];
-  return ph_net_splice(net, at, tail, error);
-}
-
 typedef struct placer {
   ph_net *net;
   const ph_open_device *device, *reference;
@@ -123,8 +111,7 @@ static ph_status place_node(placer *p, uint32_t *at, bool *out_again) {
   if (!placement.support.supported) {
     uint32_t start = *at;
     bool changed = false;
-    if (node->step_count > 0) return ph_unfuse(p->net, *at, p->error);
-    if (node->op->expand != NULL) return write_out(p->net, *at, p->error);
+    if (ph_has_steps(node)) return ph_write_out(p->net, *at, p->error);
     if (placement.support.needs_dense) PH_TRY(make_dense(p->net, at, &changed, p->error));
     if (!changed) PH_TRY(make_uniform(p->net, at, &changed, p->error));
     if (changed) {

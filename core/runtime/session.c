@@ -18,7 +18,7 @@ enum { MAX_PLANS = 16, ALIGNMENT = 64 };
 static void destroy_plan(ph_session_plan *plan) {
   if (plan == NULL) return;
   for (uint32_t i = 0; i < plan->segment_count; i++) ph_segment_destroy(plan->segments[i]);
-  for (uint32_t i = 0; plan->values != NULL && i < plan->net->value_count; i++) ph_tensor_release(plan->values[i]);
+  for (uint32_t i = 0; plan->values != NULL && i < plan->value_count; i++) ph_tensor_release(plan->values[i]);
   free(plan->segments);
   free(plan->segment_first);
   free(plan->placements);
@@ -142,7 +142,7 @@ ph_status ph_session_create_on(ph_context *context, ph_model *model, const ph_se
 ph_status ph_session_reset(ph_session *session, ph_error *error) {
   (void)error;
   for (ph_session_plan *plan = session->plans; plan != NULL; plan = plan->next)
-    for (uint32_t i = 0; i < plan->net->value_count; i++) {
+    for (uint32_t i = 0; i < plan->value_count; i++) {
       ph_tensor_release(plan->values[i]);
       plan->values[i] = NULL;
     }
@@ -324,7 +324,8 @@ static ph_status build_plan(ph_session *session, ph_session_plan *plan, ph_error
   PH_TRY(mark_outputs(session, plan->net, session->output_values, error));
   PH_TRY(ph_fuse_attention(plan->net, error));
   PH_TRY(ph_place_nodes(plan->net, session->device, session->reference, &plan->placements, error));
-  plan->values = ph_new_array(plan->net->value_count, sizeof(*plan->values));
+  plan->value_count = plan->net->value_count;
+  plan->values = ph_new_array(plan->value_count, sizeof(*plan->values));
   plan->times = ph_new_array(plan->net->node_count, sizeof(*plan->times));
   plan->reports = ph_new_array(plan->net->node_count, sizeof(*plan->reports));
   if (plan->values == NULL || plan->times == NULL || plan->reports == NULL) return ph_fail_memory(error);

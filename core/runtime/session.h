@@ -16,6 +16,7 @@ typedef struct ph_session_plan {
   uint32_t *segment_first; /* the first node of each segment */
   uint32_t segment_count;
   ph_tensor **values;      /* by net value: on the host, during and after a run; NULL where not there */
+  uint32_t value_count;    /* of `values`: whoever writes nodes out afterwards adds values to the net */
   ph_node_time *times;     /* by node of the net */
   ph_node_report *reports; /* filled when asked for; texts in net->arena */
   struct ph_session_plan *next;

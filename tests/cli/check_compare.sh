@@ -82,4 +82,19 @@ if has_device pocl; then
   expect 0 '' compare "$CONFIGS/multi_head_attention.yaml" -d reference -d pocl
   shows '^pocl \(.*\): agrees'
 fi
+
+# Answers travel: what one machine saved another one judges, fused or in steps, right or wrong.
+fused=$CONFIGS/grouped_heads.yaml
+expect 0 '' compare "$fused" -d reference --save right.safetensors
+expect 0 '' compare "$fused" --load right.safetensors
+shows '^right.safetensors \(saved answers\): agrees'
+expect 0 '' compare "$fused" --plugin "$MUTANT" -d mutant,refuse=attention --save steps.safetensors
+expect 0 '' compare "$fused" --load steps.safetensors --per-node
+shows '^ +ok +mixed.weights +softmax +saved'
+expect 1 '' compare "$fused" --plugin "$MUTANT" -d mutant,node=mixed --save wrong.safetensors
+expect 1 '' compare "$fused" --load wrong.safetensors
+shows "differs first at node 'mixed'"
+expect 2 'has no answer for node' compare "$CONFIGS/self_attention.yaml" --load right.safetensors
+expect 2 'answers of one device can be saved' compare "$fused" -d reference -d reference --save two.safetensors
+[ ! -e two.safetensors ] || fail "a refused comparison left a file"
 finish

@@ -191,7 +191,7 @@ static void textbook_attention_becomes_one_node_and_back(void **state) {
   assert_int_equal(fused->outputs[0], y);
   assert_true(ph_net_node_attr(fused, "softcap")->value.as.f64 == 20);
   assert_int_equal(ph_net_node_attr(fused, "causal")->value.as.i64, 1);
-  assert_int_equal(ph_unfuse(f->net, 0, NULL), PH_OK);
+  assert_int_equal(ph_write_out(f->net, 0, NULL), PH_OK);
   assert_int_equal(f->net->node_count, 5);
   assert_string_equal(f->net->nodes[0]->op->name, "scaled_scores");
   assert_string_equal(f->net->nodes[4]->op->name, "weighted_sum");

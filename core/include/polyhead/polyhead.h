@@ -176,14 +176,14 @@ typedef struct ph_compare_node {
 } ph_compare_node;
 
 typedef struct ph_compare_device {
-  const char *spec; /* as given */
+  const char *spec; /* as given; or the file that was loaded */
   char name[128];
   bool pass;
   uint32_t node_count;
   const ph_compare_node *nodes;
   uint32_t first_failed; /* index in nodes; PH_NONE if all agree */
   /* Run as a whole: the output that is nearest to its limit, how far it is from the reference's, and how far the bounds of
-   * all nodes together let it drift.  INFINITY where the kind of a value (NaN, inf) differs. */
+   * all nodes together let it drift (0, and not judged, where a node differs).  INFINITY where the kind of a value (NaN, inf) differs. */
   bool end_to_end_pass;
   const char *end_to_end_output; /* NULL without outputs */
   double end_to_end, end_to_end_limit;
@@ -198,6 +198,9 @@ typedef struct ph_compare_options {
   const char *const *input_names; /* -i */
   ph_tensor *const *inputs;
   uint32_t input_count;
+  const char *save; /* a .safetensors file for the answers of the one device; NULL: none */
+  const char *const *loads; /* such files from elsewhere, judged as further devices */
+  uint32_t load_count;
 } ph_compare_options;
 
 /* PH_OK also when devices differ: ask ph_comparison_device().  Other statuses: it could not be compared. */
@@ -224,16 +227,63 @@ PH_API const char *ph_case_state_name(ph_case_state state); /* "expected-fail" *
 typedef struct ph_case_result {
   const char *name;
   ph_case_state state;
-  char reason[768];     /* one sentence; "" for a pass */
-  const char *command;  /* repeats the case */
-  bool trusted;         /* a wrong answer would have been seen; false also where the right outputs are empty */
-  bool empty;           /* the right outputs have no element: judged by shape and guard bands */
-  uint32_t nodes;       /* judged */
+  char reason[768];      /* one sentence; "" for a pass */
+  const char *command;   /* repeats the case */
+  bool trusted;          /* a wrong answer would have been seen; false also where the right outputs are empty */
+  bool empty;            /* the right outputs have no element, or only zeros: judged by shape, guard bands and poison */
+  uint32_t nodes;        /* judged */
   int64_t compared, bad; /* elements */
-  double ratio;         /* the largest |got - expected| / bound of its nodes */
+  double ratio;          /* the largest |got - expected| / bound of its nodes */
   char worst_node[96], worst_op[32];
+  char refused_op[32]; /* unsupported: the op that the device refuses */
+  ph_status status;    /* of a call that failed, else PH_OK */
   double seconds;
 } ph_case_result;
+
+/* What a run says of one op. */
+typedef struct ph_conform_op {
+  const char *op;
+  uint32_t cases, trusted; /* with a node of this op: judged; and among them, able to fail */
+  double ratio;            /* the largest |got - expected| / bound */
+  const char *worst_case;  /* where; NULL where nothing was compared */
+} ph_conform_op;
+
+typedef struct ph_conform_options {
+  uint32_t struct_size;
+  const char *device;        /* as after -d */
+  const char *set;           /* tiny, smoke, ci or full; NULL: full where there is a filter, else ci */
+  const char *const *suites; /* files and folders; none: those that come with the library */
+  uint32_t suite_count;
+  const char *filter; /* a case's name, or a pattern with * ? [ ]; NULL: all */
+  uint64_t seed;
+  const char *required; /* a file that says what the backend must support; NULL: required/BACKEND.yaml beside the suites */
+  void (*after)(void *user, uint32_t done, uint32_t total, const ph_case_result *result); /* may be NULL */
+  void *user;
+} ph_conform_options;
+
+typedef struct ph_conformance ph_conformance;
+
+/* Reads the suites and picks the cases; no device is touched.  PH_INVALID for an unknown set or a mistake in a suite. */
+PH_API PH_NODISCARD ph_status ph_conform_open(const ph_conform_options *options, ph_conformance **out, ph_error *error);
+PH_API void ph_conform_close(ph_conformance *conformance); /* NULL is fine */
+PH_API uint32_t ph_conform_case_count(const ph_conformance *conformance);
+PH_API const char *ph_conform_case_name(const ph_conformance *conformance, uint32_t index);
+/* The case as a config that `polyhead compare` takes, to be freed with free(). */
+PH_API PH_NODISCARD ph_status ph_conform_show(ph_conformance *conformance, uint32_t index, char **out, ph_error *error);
+
+/* Runs the cases, once.  PH_OK whatever becomes of them; PH_UNAVAILABLE where there is no such device. */
+PH_API PH_NODISCARD ph_status ph_conform_run(ph_conformance *conformance, ph_context *context, ph_error *error);
+/* After the run: owned by the conformance. */
+PH_API const ph_device_entry *ph_conform_device(const ph_conformance *conformance);
+PH_API const ph_case_result *ph_conform_result(const ph_conformance *conformance, uint32_t index);
+PH_API uint32_t ph_conform_state_count(const ph_conformance *conformance, ph_case_state state);
+PH_API uint32_t ph_conform_trusted_count(const ph_conformance *conformance);
+/* False where a case is a fail, an unexpected pass or untrusted, and where no case passed or failed as expected. */
+PH_API bool ph_conform_good(const ph_conformance *conformance);
+PH_API uint32_t ph_conform_op_count(const ph_conformance *conformance);
+PH_API const ph_conform_op *ph_conform_op_result(const ph_conformance *conformance, uint32_t index);
+/* Pairs of options that can meet in a case of the chosen set, and how many did in cases that were judged. */
+PH_API void ph_conform_pairs(const ph_conformance *conformance, uint32_t *out_possible, uint32_t *out_met);
 
 /* ---- the op table, for people and editors ---------------------------------------------------------------------------- */
 
