@@ -70,16 +70,20 @@ static ph_status fill_all(const ph_source *source, const char *path, const ph_sc
 }
 
 static ph_status fill_random(const ph_source *source, const char *path, ph_tensor *to, ph_error *error) {
+  uint64_t key = ph_random_key(source->seed, path);
+  if (to->dtype == PH_BOOL && source->distribution == PH_UNIFORM) {
+    for (size_t i = 0; i < to->count; i++) ph_write_integer(PH_BOOL, to->data, i, ph_random_unit(key, i) >= 0.5);
+    return PH_OK;
+  }
   if (!ph_dtype_is_real(to->dtype))
-    return ph_fail_at(error, source->place, "'%s' is %s, and random numbers are for real types", path,
-                      ph_dtype_name(to->dtype));
+    return ph_fail_at(error, source->place, "'%s' is %s, and random numbers are for real types%s", path,
+                      ph_dtype_name(to->dtype), to->dtype == PH_BOOL ? "; uniform makes true and false, too" : "");
   double limit = 1;
   if (source->distribution == PH_XAVIER_UNIFORM) {
     if (to->rank < 2)
       return ph_fail_at(error, source->place, "'%s' has rank %u, and xavier_uniform needs 2 axes", path, to->rank);
     limit = sqrt(6.0 / ((double)to->dims[to->rank - 1] + (double)to->dims[to->rank - 2]));
   }
-  uint64_t key = ph_random_key(source->seed, path);
   for (size_t i = 0; i < to->count; i++) {
     double value =
         source->distribution == PH_NORMAL ? ph_random_normal(key, i) : limit * (2 * ph_random_unit(key, i) - 1);
