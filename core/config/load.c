@@ -192,6 +192,10 @@ static ph_status load(const char *path, const char *text, const ph_model_options
   }
   ph_model *model = calloc(1, sizeof(*model));
   if (model == NULL) return ph_fail_memory(error);
+  if (pthread_mutex_init(&model->lock, NULL) != 0) {
+    free(model);
+    return ph_fail_memory(error);
+  }
   model->random = loader.options.random;
   loader.model = model;
   loader.arena = &model->arena;
@@ -223,6 +227,7 @@ ph_status ph_model_load_text(const char *path, const char *text, const ph_model_
 void ph_model_destroy(ph_model *model) {
   if (model == NULL) return;
   ph_weights_close(model);
+  pthread_mutex_destroy(&model->lock);
   ph_arena arena = model->arena;
   ph_arena_free(&arena);
   free(model);

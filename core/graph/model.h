@@ -4,6 +4,7 @@
 #define POLYHEAD_GRAPH_MODEL_H
 
 #include <polyhead/polyhead.h>
+#include <pthread.h>
 
 #include "graph/expr.h"
 #include "graph/op.h"
@@ -157,6 +158,7 @@ struct ph_model {
   const char *const *weight_files; /* --weights, else weights.file resolved against the folder */
   uint32_t weight_file_count;
   bool random; /* --random */
+  pthread_mutex_t lock;     /* of the store: sessions in several threads share a model */
   struct ph_weights *store; /* config/weights.c: opened files and the tensors made so far */
 };
 

@@ -257,7 +257,9 @@ static ph_status resolve_weights(ph_session *session, const ph_dim *dims, ph_err
   uint32_t count = session->model->weight_count;
   ph_tensor **resolved = ph_new_array(count, sizeof(*resolved));
   if (resolved == NULL) return ph_fail_memory(error);
+  pthread_mutex_lock(&session->model->lock);
   ph_status status = ph_weights_resolve(session->model, dims, resolved, error);
+  pthread_mutex_unlock(&session->model->lock);
   if (status == PH_OK) status = align_weights(session, resolved, error);
   release_all(resolved, count);
   return status;

@@ -1,5 +1,6 @@
 /* Sessions through the public API: new dims, one program, fallback, kept values, failures that poison. */
 #include <polyhead/polyhead.h>
+#include <pthread.h>
 
 #include "scratch.h"
 
@@ -180,6 +181,33 @@ static void a_path_that_is_not_there_names_the_nearest(void **state) {
   ph_session_destroy(session);
 }
 
+static void *run_in_a_thread(void *user) {
+  fixture *f = user;
+  ph_session_options options = {.struct_size = sizeof(options), .device = "reference"};
+  ph_session *session = NULL;
+  bool good = ph_session_create(f->context, f->model, &options, &session, NULL) == PH_OK;
+  for (int64_t seq = 1; good && seq < 6; seq++) {
+    ph_tensor *x = NULL;
+    good = ph_tensor_create(PH_F32, 3, (int64_t[]){1, seq, 4}, &x, NULL) == PH_OK &&
+           ph_session_set_input(session, "x", x, NULL) == PH_OK && ph_session_run(session, NULL) == PH_OK &&
+           ph_session_output(session, 0)->tensor->dims[1] == seq;
+    ph_tensor_release(x);
+  }
+  ph_session_destroy(session);
+  return good ? f : NULL;
+}
+
+static void sessions_of_one_model_run_in_threads(void **state) {
+  enum { THREADS = 4 };
+  pthread_t threads[THREADS];
+  for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, run_in_a_thread, *state), 0);
+  for (int i = 0; i < THREADS; i++) {
+    void *result;
+    assert_int_equal(pthread_join(threads[i], &result), 0);
+    assert_non_null(result);
+  }
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
@@ -190,6 +218,7 @@ int main(void) {
       TEST(computed_ids_outside_the_table_give_nan),
       TEST(inputs_are_checked_in_words),
       TEST(a_path_that_is_not_there_names_the_nearest),
+      TEST(sessions_of_one_model_run_in_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
