@@ -43,25 +43,28 @@ void ph_text_free(ph_text *text) {
 
 enum { NAME_MAX_LENGTH = 64 };
 
-/* Edit distance (insert, delete, replace), case ignored; large when a name is too long to be worth it. */
+static size_t least(size_t a, size_t b) {
+  return a < b ? a : b;
+}
+
+/* Edit distance (insert, delete, replace, swap neighbours), case ignored; large when a name is too long to be worth it.
+ */
 static size_t distance(const char *a, const char *b) {
   size_t m = strlen(a), n = strlen(b);
   if (m > NAME_MAX_LENGTH || n > NAME_MAX_LENGTH) return NAME_MAX_LENGTH;
-  size_t row[NAME_MAX_LENGTH + 1];
-  for (size_t j = 0; j <= n; j++) row[j] = j;
+  size_t rows[3][NAME_MAX_LENGTH + 1]; /* i - 2, i - 1 and i, in turn */
+  for (size_t j = 0; j <= n; j++) rows[0][j] = j;
   for (size_t i = 1; i <= m; i++) {
-    size_t diagonal = row[0];
-    row[0] = i;
+    size_t *now = rows[i % 3], *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+    now[0] = i;
     for (size_t j = 1; j <= n; j++) {
-      size_t above = row[j];
-      size_t best = diagonal + (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]));
-      if (above + 1 < best) best = above + 1;
-      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-      row[j] = best;
-      diagonal = above;
+      int x = tolower((unsigned char)a[i - 1]), y = tolower((unsigned char)b[j - 1]);
+      now[j] = least(above[j - 1] + (x != y), 1 + least(above[j], now[j - 1]));
+      if (i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) && y == tolower((unsigned char)a[i - 2]))
+        now[j] = least(now[j], before[j - 2] + 1);
     }
   }
-  return row[n];
+  return rows[m % 3][n];
 }
 
 const char *ph_nearest(const char *name, const char *const *names, size_t count) {

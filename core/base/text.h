@@ -18,7 +18,7 @@ void ph_text_put(ph_text *text, const char *bytes, size_t length);
 void ph_text_free(ph_text *text);
 
 /* The name among `names` that is most like `name` (case ignored, edit distance at most a third of its length, at least
- * 1); NULL if none is near. */
+ * 1; two neighbours swapped are one edit); NULL if none is near. */
 const char *ph_nearest(const char *name, const char *const *names, size_t count);
 
 /* A case-insensitive strstr. */

@@ -79,9 +79,12 @@ static ph_status no_backend(const ph_context *context, const char *name, ph_erro
     ph_text_add(&names, "%s%s", i > 0 ? ", " : "", list[i]);
   }
   const char *near = ph_nearest(name, list, context->slot_count);
-  ph_status status =
-      ph_fail(error, PH_UNAVAILABLE, "no backend '%s'%s%s%s; loaded: %s", name, near != NULL ? "; did you mean " : "",
-              near != NULL ? near : "", near != NULL ? "?" : "", names.failed ? "out of memory" : names.data);
+  ph_text there = {0};
+  list_devices(context, &there);
+  ph_status status = ph_fail(error, PH_UNAVAILABLE, "no backend '%s'%s%s%s; loaded: %s; devices there are: %s", name,
+                             near != NULL ? "; did you mean " : "", near != NULL ? near : "", near != NULL ? "?" : "",
+                             names.failed ? "out of memory" : names.data, there.length > 0 ? there.data : "none");
+  ph_text_free(&there);
   ph_text_free(&names);
   free(list);
   return status;

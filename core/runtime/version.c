@@ -18,17 +18,17 @@ const char *ph_status_name(ph_status status) {
   case PH_UNAVAILABLE:
     return "unavailable";
   case PH_OUT_OF_MEMORY:
-    return "out of memory";
+    return "out_of_memory";
   case PH_INCOMPATIBLE:
     return "incompatible";
   case PH_DEVICE_FAILED:
-    return "device failed";
+    return "device_failed";
   case PH_IO:
-    return "input or output failed";
+    return "io";
   case PH_INTERNAL:
-    return "internal error";
+    return "internal";
   }
-  return "unknown status";
+  return "unknown";
 }
 
 const char *ph_dtype_text(ph_dtype dtype) {

@@ -58,7 +58,7 @@ for words in "run $config -d reference" "check $config -d reference" "compare $c
   answers 'type(d).__name__' dict
 done
 expect 2 'nowhere' run nowhere.yaml --json
-answers 'd["error"]["exit"], d["error"]["status"], "nowhere" in d["error"]["message"]' "(2, 'input or output failed', True)"
+answers 'd["error"]["exit"], d["error"]["status"], "nowhere" in d["error"]["message"]' "(2, 'io', True)"
 expect 2 'unknown option' run "$config" --json --frobnicate
 answers 'd["error"]["status"]' invalid
 expect 2 'unknown command' rin --json

@@ -162,6 +162,7 @@ static void nearest_name(void **state) {
   assert_string_equal(ph_nearest("layernorm", names, 5), "layer_norm");
   assert_string_equal(ph_nearest("adds", names, 5), "add");
   assert_string_equal(ph_nearest("softcapp", names, 5), "softcap");
+  assert_string_equal(ph_nearest("amsk", (const char *const[]){"mask", "mean"}, 2), "mask"); /* neighbours swapped */
   assert_null(ph_nearest("rotary", names, 5));
   assert_null(ph_nearest("xyz", names, 5));
   assert_null(ph_nearest("add", names, 0));
