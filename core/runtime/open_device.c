@@ -66,7 +66,7 @@ static const ph_plugin_info *rejected_file(const ph_context *context, const char
   return NULL;
 }
 
-static ph_status no_backend(const ph_context *context, const char *name, ph_error *error) {
+static ph_status no_backend(ph_context *context, const char *name, ph_error *error) {
   const ph_plugin_info *rejected = rejected_file(context, name);
   if (rejected != NULL)
     return ph_fail(error, PH_UNAVAILABLE, "no backend '%s': %s was rejected: %s", name, rejected->path,
