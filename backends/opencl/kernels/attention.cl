@@ -15,6 +15,7 @@
 #endif
 
 enum { TILE = 4 };
+#define BLOCK 512 /* keys */
 
 /* `shape`: these.  A strip is `heads` heads from `head_first` on (batch and head counted through), and of each
  * `rows` rows from `row_first` on, which is a multiple of TILE. */
@@ -23,9 +24,12 @@ enum { QUERIES, KEYS, DEPTH, VALUE_DEPTH, HEADS, GROUP, Q_BATCH, Q_HEAD, Q_ROW, 
 
 #define STRIP __global const long *shape, ulong shape_first, ulong head_first, ulong heads, ulong row_first, ulong rows
 
-DEFINE_EIGHT_OF(eight_of_q, IN0)
-DEFINE_EIGHT_OF(eight_of_k, IN1)
-DEFINE_EIGHT_OF(eight_of_v, IN2)
+DEFINE_LOAD_EIGHT(eight_of_q, IN0)
+DEFINE_LOAD_EIGHT(eight_of_k, IN1)
+DEFINE_LOAD_EIGHT(eight_of_v, IN2)
+DEFINE_LOAD_EIGHT(eight_of_scores, F32)
+DEFINE_STORE_EIGHT(store_eight_scores, F32)
+DEFINE_STORE_EIGHT(store_eight_of_y, OUT0)
 
 /* The first key that a row of the tile at `query` may see, and the one after the last. */
 static ulong2 visible_keys(ulong batch, ulong query, ulong queries, ulong keys, RULE_PARAMETERS) {
@@ -58,9 +62,9 @@ score_tile(const int rows, ulong batch, ulong head, ulong query, ulong key, __gl
     for (int j = 0; j < 4; j++) sums[i][j] = (float8)(0.0f);
   for (ulong d = 0; d < depth; d += 8) {
     float8 k_values[4];
-    for (int j = 0; j < 4; j++) k_values[j] = eight_of_k(k, k_at[j] + d * shape[K_COLUMN], shape[K_COLUMN], depth - d);
+    for (int j = 0; j < 4; j++) k_values[j] = eight_of_k(k, k_at[j] + d * shape[K_COLUMN], shape[K_COLUMN], depth - d, 0.0f);
     for (int i = 0; i < rows; i++) {
-      float8 q_values = eight_of_q(q, q_at + i * shape[Q_ROW] + d * shape[Q_COLUMN], shape[Q_COLUMN], depth - d);
+      float8 q_values = eight_of_q(q, q_at + i * shape[Q_ROW] + d * shape[Q_COLUMN], shape[Q_COLUMN], depth - d, 0.0f);
       for (int j = 0; j < 4; j++) sums[i][j] += q_values * k_values[j];
     }
   }
@@ -112,35 +116,33 @@ __kernel void attention_weights(RULE_PARAMETERS, __global const TYPE(IN7) *sinks
 #ifdef HAS_SINKS
   sink = LOAD(IN7, sinks, sinks_first + (head_first + strip_head) % (ulong)shape[HEADS] * (ulong)sinks_stride);
 #endif
-  float maximum = -INFINITY;
+  float8 maxima = (float8)(-INFINITY);
   bool bad = isnan(sink) || sink == INFINITY;
-  for (ulong key = visible.x; key < visible.y; key++) {
-    bad = bad || isnan(s[key]) || s[key] == INFINITY;
-    maximum = s[key] > maximum ? s[key] : maximum;
+  for (ulong key = visible.x; key < visible.y; key += 8) {
+    float8 score = eight_of_scores(s, key, 1, visible.y - key, -INFINITY);
+    bad = bad || any(isnan(score) || score == INFINITY);
+    maxima = score > maxima ? score : maxima;
   }
-  if (bad) maximum = NAN;
+  float maximum = bad ? NAN : max_of_eight(maxima);
   bool empty = maximum == -INFINITY;
 
   /* Sums of eight lanes, in blocks, so that their error stays small over many keys. */
   float sum = 0.0f;
-  ulong key = visible.x;
-  while (key + 8 <= visible.y) {
+  for (ulong start = visible.x; start < visible.y; start += BLOCK) {
     float8 lanes = (float8)(0.0f);
-    for (ulong end = min(key + 512, visible.y); key + 8 <= end; key += 8) {
-      float8 score = vload8(0, s + key);
-      float8 power = isequal(score, (float8)(-INFINITY)) ? (float8)(0.0f) : exp(score - maximum);
+    for (ulong key = start; key < min(start + BLOCK, visible.y); key += 8) {
+      float8 score = eight_of_scores(s, key, 1, visible.y - key, -INFINITY);
+      float8 power = score == -INFINITY ? (float8)(0.0f) : exp(score - maximum);
       lanes += power;
-      vstore8(power, 0, s + key);
+      store_eight_scores(power, s, key, 1, visible.y - key);
     }
     sum += sum_of_eight(lanes);
   }
-  for (; key < visible.y; key++) {
-    s[key] = s[key] == -INFINITY ? 0.0f : exp(s[key] - maximum);
-    sum += s[key];
-  }
-
   float factor = empty ? 0.0f : 1.0f / (sum + exp(sink - maximum));
-  for (key = visible.x; key < visible.y; key++) s[key] = s[key] == 0.0f ? 0.0f : s[key] * factor;
+  for (ulong key = visible.x; key < visible.y; key += 8) {
+    float8 power = eight_of_scores(s, key, 1, visible.y - key, 0.0f);
+    store_eight_scores(power == 0.0f ? (float8)(0.0f) : power * factor, s, key, 1, visible.y - key);
+  }
 #ifdef HAS_LSE
   ulong head = (head_first + strip_head) % (ulong)shape[HEADS];
   float top = isnan(maximum) ? NAN : fmax(maximum, sink);
@@ -158,11 +160,11 @@ static inline __attribute__((always_inline)) void mix_tile(const int rows, ulong
   ulong columns = shape[VALUE_DEPTH], keys = shape[KEYS];
   float8 sums[TILE];
   for (int i = 0; i < rows; i++) sums[i] = (float8)(0.0f);
-  for (ulong start = visible.x; start < visible.y; start += 128) {
+  for (ulong start = visible.x; start < visible.y; start += BLOCK) {
     float8 parts[TILE];
     for (int i = 0; i < rows; i++) parts[i] = (float8)(0.0f);
-    for (ulong key = start; key < min(start + 128, visible.y); key++) {
-      float8 values = eight_of_v(v, v_at + key * shape[V_ROW] + column * shape[V_COLUMN], shape[V_COLUMN], columns - column);
+    for (ulong key = start; key < min(start + BLOCK, visible.y); key++) {
+      float8 values = eight_of_v(v, v_at + key * shape[V_ROW] + column * shape[V_COLUMN], shape[V_COLUMN], columns - column, 0.0f);
       for (int i = 0; i < rows; i++) {
         float weight = weights[i * keys + key];
         parts[i] = weight != 0.0f ? parts[i] + weight * values : parts[i];
@@ -170,12 +172,8 @@ static inline __attribute__((always_inline)) void mix_tile(const int rows, ulong
     }
     for (int i = 0; i < rows; i++) sums[i] += parts[i];
   }
-  for (int i = 0; i < rows; i++) {
-    float values[8];
-    vstore8(sums[i], 0, values);
-    for (int j = 0; j < 8; j++)
-      if (column + j < columns) STORE(OUT0, values[j], y, y_at + i * shape[Y_ROW] + (column + j) * shape[Y_COLUMN]);
-  }
+  for (int i = 0; i < rows; i++)
+    store_eight_of_y(sums[i], y, y_at + i * shape[Y_ROW] + column * shape[Y_COLUMN], shape[Y_COLUMN], columns - column);
 }
 
 __kernel void attention_mix(RULE_PARAMETERS, __global const TYPE(IN2) *v, ulong v_first, __global const float *weights,

@@ -66,25 +66,6 @@
 #define load8_F16(p, i) vload_half8(0, (p) + (i))
 #define load8_BF16(p, i) as_float8(convert_uint8(vload8(0, (p) + (i))) << 16)
 
-/* Defines NAME(pointer, index, stride, left): elements index, index + stride, .. as float8, of which `left` (1 or more) are
- * there; the others read as 0. */
-#define DEFINE_EIGHT_OF(NAME, role)                                                                                    \
-  static float8 NAME(__global const TYPE(role) * pointer, ulong index, ulong stride, ulong left) {                     \
-    if (stride == 1 && left >= 8) return LOAD8(role, pointer, index);                                                  \
-    float values[8];                                                                                                   \
-    for (int i = 0; i < 8; i++) {                                                                                      \
-      float value = LOAD(role, pointer, index + min((ulong)i, left - 1) * stride);                                     \
-      values[i] = (ulong)i < left ? value : 0.0f;                                                                      \
-    }                                                                                                                  \
-    return vload8(0, values);                                                                                          \
-  }
-
-static float sum_of_eight(float8 v) {
-  float4 fours = v.lo + v.hi;
-  float2 twos = fours.lo + fours.hi;
-  return twos.x + twos.y;
-}
-
 /* Integers and bools as long, without loss. */
 #define LOAD_LONG(role, pointer, index) PASTE(load_long_, role)(pointer, index)
 #define load_long_I32(p, i) convert_long((p)[i])
@@ -97,6 +78,11 @@ static float sum_of_eight(float8 v) {
 #define store_F16(v, p, i) vstore_half_rte(v, i, p)
 #define store_BF16(v, p, i) ((p)[i] = bf16_of(v))
 
+#define STORE8(role, value, pointer, index) PASTE(store8_, role)(value, pointer, index)
+#define store8_F32(v, p, i) vstore8(v, 0, (p) + (i))
+#define store8_F16(v, p, i) vstore_half8_rte(v, 0, (p) + (i))
+#define store8_BF16(v, p, i) vstore8(bf16_of_eight(v), 0, (p) + (i))
+
 #define STORE_LONG(role, value, pointer, index) PASTE(store_long_, role)(value, pointer, index)
 #define store_long_I32(v, p, i) ((p)[i] = (int)(v))
 #define store_long_I64(v, p, i) ((p)[i] = (v))
@@ -106,6 +92,52 @@ static ushort bf16_of(float value) {
   uint bits = as_uint(value);
   uint rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
   return (ushort)(isnan(value) ? (bits >> 16) | 0x40u : rounded);
+}
+
+static ushort8 bf16_of_eight(float8 value) {
+  uint8 bits = as_uint8(value);
+  uint8 rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  return convert_ushort8(isnan(value) ? (bits >> 16) | 0x40u : rounded);
+}
+
+/* ---- eight elements at a time ---- */
+
+/* Defines NAME(pointer, index, stride, left, filler): elements index, index + stride, .. as float8, of which `left` (1 or
+ * more) are there; the others read as `filler`. */
+#define DEFINE_LOAD_EIGHT(NAME, role)                                                                                  \
+  static float8 NAME(__global const TYPE(role) * pointer, ulong index, ulong stride, ulong left, float filler) {       \
+    if (stride == 1 && left >= 8) return LOAD8(role, pointer, index);                                                  \
+    float values[8];                                                                                                   \
+    for (int i = 0; i < 8; i++) {                                                                                      \
+      float value = LOAD(role, pointer, index + min((ulong)i, left - 1) * stride);                                     \
+      values[i] = (ulong)i < left ? value : filler;                                                                    \
+    }                                                                                                                  \
+    return vload8(0, values);                                                                                          \
+  }
+
+/* Defines NAME(value, pointer, index, stride, left), which stores the first `left` of eight elements. */
+#define DEFINE_STORE_EIGHT(NAME, role)                                                                                 \
+  static void NAME(float8 value, __global TYPE(role) * pointer, ulong index, ulong stride, ulong left) {               \
+    if (stride == 1 && left >= 8) {                                                                                    \
+      STORE8(role, value, pointer, index);                                                                             \
+      return;                                                                                                          \
+    }                                                                                                                  \
+    float values[8];                                                                                                   \
+    vstore8(value, 0, values);                                                                                         \
+    for (int i = 0; i < 8; i++)                                                                                        \
+      if ((ulong)i < left) STORE(role, values[i], pointer, index + (ulong)i * stride);                                 \
+  }
+
+static float max_of_eight(float8 v) {
+  float4 fours = fmax(v.lo, v.hi);
+  float2 twos = fmax(fours.lo, fours.hi);
+  return fmax(twos.x, twos.y);
+}
+
+static float sum_of_eight(float8 v) {
+  float4 fours = v.lo + v.hi;
+  float2 twos = fours.lo + fours.hi;
+  return twos.x + twos.y;
 }
 
 /* ---- arithmetic ---- */

@@ -15,11 +15,41 @@
 #define OUT2 F32
 #endif
 
-/* Sums are made of short sums, so that their error grows with BLOCK + n / BLOCK instead of n. */
-#define BLOCK 64
+/* Sums are made of eight lanes and of blocks, so that their error stays small over long rows. */
+#define BLOCK 512
 
-enum { X, Y, MEAN, INV_STD };      /* operands of the outer axes */
-enum { WEIGHT = 2, BIAS = 3 };     /* operands 0 and 1 of the inner axes are x and y, too */
+enum { X, Y, MEAN, INV_STD };  /* operands of the outer axes */
+enum { WEIGHT = 2, BIAS = 3 }; /* operands 0 and 1 of the inner axes are x and y, too */
+
+/* Defines NAME(pointer, first, axes, rank, operand, i, count, filler): elements i, i + 1, .. of the inner axes as float8. */
+#define DEFINE_INNER(NAME, role)                                                                                       \
+  DEFINE_LOAD_EIGHT(NAME##_in_line, role)                                                                              \
+  static float8 NAME(__global const TYPE(role) * pointer, ulong first, __global const long *axes, int rank,            \
+                     int operand, ulong i, ulong count, float filler) {                                                \
+    if (rank == 1) return NAME##_in_line(pointer, first + i * axes[1 + operand], axes[1 + operand], count - i, filler); \
+    float values[8];                                                                                                   \
+    for (int j = 0; j < 8; j++) {                                                                                      \
+      float value = LOAD(role, pointer, first + offset_of(axes, rank, operand, min(i + j, count - 1)));                \
+      values[j] = i + j < count ? value : filler;                                                                      \
+    }                                                                                                                  \
+    return vload8(0, values);                                                                                          \
+  }
+DEFINE_INNER(inner_x, IN0)
+DEFINE_INNER(inner_weight, IN1)
+DEFINE_INNER(inner_bias, IN2)
+DEFINE_STORE_EIGHT(store_in_line, OUT0)
+
+static void store_inner(float8 value, __global TYPE(OUT0) *y, ulong first, __global const long *axes, int rank, ulong i,
+                        ulong count) {
+  if (rank == 1) {
+    store_in_line(value, y, first + i * axes[1 + Y], axes[1 + Y], count - i);
+    return;
+  }
+  float values[8];
+  vstore8(value, 0, values);
+  for (int j = 0; j < 8; j++)
+    if (i + j < count) STORE(OUT0, values[j], y, first + offset_of(axes, rank, Y, i + j));
+}
 
 __kernel void norm(__global const TYPE(IN0) *x, ulong x_first, __global const TYPE(IN1) *weight, ulong weight_first,
                    __global const TYPE(IN2) *bias, ulong bias_first, __global TYPE(OUT0) *y, ulong y_first,
@@ -41,10 +71,10 @@ __kernel void norm(__global const TYPE(IN0) *x, ulong x_first, __global const TY
   if (!isfinite(origin)) origin = 0.0f;
   float sum = 0.0f;
   for (ulong start = 0; start < count; start += BLOCK) {
-    float part = 0.0f;
-    for (ulong i = start; i < min(start + BLOCK, count); i++)
-      part += LOAD(IN0, x, x_row + offset_of(inner, inner_rank, X, i)) - origin;
-    sum += part;
+    float8 lanes = (float8)(0.0f);
+    for (ulong i = start; i < min(start + BLOCK, count); i += 8)
+      lanes += inner_x(x, x_row, inner, inner_rank, X, i, count, origin) - origin;
+    sum += sum_of_eight(lanes);
   }
   mean = origin + sum / n;
 #endif
@@ -53,14 +83,14 @@ __kernel void norm(__global const TYPE(IN0) *x, ulong x_first, __global const TY
    * Chan, Golub and LeVeque 1983). */
   float squares = 0.0f, rest = 0.0f;
   for (ulong start = 0; start < count; start += BLOCK) {
-    float square_part = 0.0f, rest_part = 0.0f;
-    for (ulong i = start; i < min(start + BLOCK, count); i++) {
-      float distance = LOAD(IN0, x, x_row + offset_of(inner, inner_rank, X, i)) - mean;
-      square_part += distance * distance;
-      rest_part += distance;
+    float8 square_lanes = (float8)(0.0f), rest_lanes = (float8)(0.0f);
+    for (ulong i = start; i < min(start + BLOCK, count); i += 8) {
+      float8 distance = inner_x(x, x_row, inner, inner_rank, X, i, count, mean) - mean;
+      square_lanes += distance * distance;
+      rest_lanes += distance;
     }
-    squares += square_part;
-    rest += rest_part;
+    squares += sum_of_eight(square_lanes);
+    rest += sum_of_eight(rest_lanes);
   }
   float variance = squares / n;
 #ifdef RMS
@@ -72,19 +102,19 @@ __kernel void norm(__global const TYPE(IN0) *x, ulong x_first, __global const TY
   float inv_std = 1.0f / sqrt(variance + eps);
 
   ulong y_row = y_first + offset_of(outer, outer_rank, Y, row);
-  for (ulong i = 0; i < count; i++) {
-    float distance = LOAD(IN0, x, x_row + offset_of(inner, inner_rank, X, i)) - mean - rest;
-    float value = distance * inv_std;
+  for (ulong i = 0; i < count; i += 8) {
+    float8 distance = inner_x(x, x_row, inner, inner_rank, X, i, count, mean) - mean - rest;
+    float8 value = distance * inv_std;
 #ifndef RMS
-    if (distance == 0.0f) value = 0.0f; /* for eps = 0, too */
+    value = distance == 0.0f ? (float8)(0.0f) : value; /* for eps = 0, too */
 #endif
 #ifdef HAS_WEIGHT
-    value *= LOAD(IN1, weight, weight_first + offset_of(inner, inner_rank, WEIGHT, i));
+    value *= inner_weight(weight, weight_first, inner, inner_rank, WEIGHT, i, count, 0.0f);
 #endif
 #ifdef HAS_BIAS
-    value += LOAD(IN2, bias, bias_first + offset_of(inner, inner_rank, BIAS, i));
+    value += inner_bias(bias, bias_first, inner, inner_rank, BIAS, i, count, 0.0f);
 #endif
-    STORE(OUT0, value, y, y_row + offset_of(inner, inner_rank, Y, i));
+    store_inner(value, y, y_row, inner, inner_rank, i, count);
   }
 #ifdef HAS_MEAN
   STORE(OUT1, isfinite(mean) ? mean + rest : mean, means, means_first + offset_of(outer, outer_rank, MEAN, row));

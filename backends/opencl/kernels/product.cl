@@ -63,8 +63,8 @@ __kernel void plain(PARAMETERS) {
 }
 
 #ifdef BLOCKED
-DEFINE_EIGHT_OF(eight_of_a, IN0)
-DEFINE_EIGHT_OF(eight_of_b, IN1)
+DEFINE_LOAD_EIGHT(eight_of_a, IN0)
+DEFINE_LOAD_EIGHT(eight_of_b, IN1)
 
 /* `rows` rows by four columns, eight products at a time along the depth.  Columns past the end repeat the last one and are not
  * stored.  `rows` is a constant at every call, so that the loops unroll and the sums stay in registers. */
@@ -77,9 +77,9 @@ static inline __attribute__((always_inline)) void dot_tile(const int rows, ulong
     for (int j = 0; j < 4; j++) sums[i][j] = (float8)(0.0f);
   for (ulong k = 0; k < depth; k += 8) {
     float8 b_values[4];
-    for (int j = 0; j < 4; j++) b_values[j] = eight_of_b(b, b_at[j] + k * shape[B_DEPTH], shape[B_DEPTH], depth - k);
+    for (int j = 0; j < 4; j++) b_values[j] = eight_of_b(b, b_at[j] + k * shape[B_DEPTH], shape[B_DEPTH], depth - k, 0.0f);
     for (int i = 0; i < rows; i++) {
-      float8 a_values = eight_of_a(a, a_at + i * shape[A_ROW] + k * shape[A_DEPTH], shape[A_DEPTH], depth - k);
+      float8 a_values = eight_of_a(a, a_at + i * shape[A_ROW] + k * shape[A_DEPTH], shape[A_DEPTH], depth - k, 0.0f);
       for (int j = 0; j < 4; j++) ADD_PRODUCT(sums[i][j], a_values, b_values[j]);
     }
   }
@@ -98,7 +98,7 @@ static inline __attribute__((always_inline)) void outer_tile(const int rows, ulo
     float8 parts[4];
     for (int i = 0; i < rows; i++) parts[i] = (float8)(0.0f);
     for (ulong k = start; k < min(start + BLOCK, depth); k++) {
-      float8 b_values = eight_of_b(b, b_first + n * shape[B_COLUMN] + k * shape[B_DEPTH], shape[B_COLUMN], columns - n);
+      float8 b_values = eight_of_b(b, b_first + n * shape[B_COLUMN] + k * shape[B_DEPTH], shape[B_COLUMN], columns - n, 0.0f);
       for (int i = 0; i < rows; i++) {
         float a_value = LOAD(IN0, a, a_at + i * shape[A_ROW] + k * shape[A_DEPTH]);
         ADD_PRODUCT(parts[i], a_value, b_values);
