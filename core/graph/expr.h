@@ -14,7 +14,7 @@ typedef struct ph_scope {
 } ph_scope;
 
 /* Parses; `round` replaces the name `i` (NULL outside a repeat).  Messages name the offending part of the text.  Nesting
- * deeper than 100 is refused. */
+ * deeper than 100 is refused, and so are more than 100 operations in a row. */
 PH_NODISCARD ph_status ph_expr_parse(ph_arena *arena, const char *text, const int64_t *round, const ph_expr **out,
                                      ph_error *error);
 PH_NODISCARD ph_status ph_expr_number(ph_arena *arena, int64_t value, const ph_expr **out, ph_error *error);
