@@ -11,8 +11,8 @@
  * one on a tie).  ph_weights_resolve() does it by itself. */
 PH_NODISCARD ph_status ph_weights_open(ph_model *model, ph_error *error);
 void ph_weights_close(ph_model *model); /* tensors taken before live on */
-/* Whether the files hold a key, the top prefix put before it.  After ph_weights_open().  An op node with `weights: PREFIX`
- * has a bias where they hold PREFIXbias: without files it has none. */
+/* Whether the files hold a key, the top prefix put before it.  After ph_weights_open().  An op node with `weights:
+ * PREFIX` has a bias where they hold PREFIXbias: without files it has none. */
 bool ph_weights_has(const ph_model *model, const char *key);
 
 /* The tensors of model->weights in order, at these dims; each retained for the caller.  `out` has room for

@@ -13,12 +13,13 @@ typedef struct ph_scope {
   const void *user;
 } ph_scope;
 
-/* Parses; `round` replaces the name `i` (NULL outside a repeat).  Messages name the offending part of the text.  Nesting
+/* Parses; `round` replaces the name `i` (NULL outside a repeat).  Messages name the offending part of the text. Nesting
  * deeper than 100 is refused, and so are more than 100 operations in a row. */
 PH_NODISCARD ph_status ph_expr_parse(ph_arena *arena, const char *text, const int64_t *round, const ph_expr **out,
                                      ph_error *error);
 PH_NODISCARD ph_status ph_expr_number(ph_arena *arena, int64_t value, const ph_expr **out, ph_error *error);
-/* The result has a name where the expression is one plain name.  Exact: overflow, an uneven division or a decimal is PH_INVALID. */
+/* The result has a name where the expression is one plain name.  Exact: overflow, an uneven division or a decimal is
+ * PH_INVALID. */
 PH_NODISCARD ph_status ph_expr_integer(const ph_expr *expr, const ph_scope *scope, ph_dim *out, ph_error *error);
 /* In double; decimals and sqrt() allowed.  *out_varies: depends on a varying dim. */
 PH_NODISCARD ph_status ph_expr_real(const ph_expr *expr, const ph_scope *scope, double *out, bool *out_varies,
