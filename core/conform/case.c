@@ -44,6 +44,7 @@ void ph_case_set_failure(ph_case_result *result, ph_status status, const ph_erro
 typedef struct judging {
   ph_case_run *run;
   const char *op; /* NULL: all nodes count */
+  bool strided;
   ph_session *session;
   const ph_session_plan *plan;
   ph_case_result *result;
@@ -137,6 +138,12 @@ static ph_status note(void *user, const ph_judgement *judgement, const ph_oracle
   const ph_net_node *node = j->plan->net->nodes[judgement->node];
   ph_case_result *result = j->result;
   if (!is_on_device(j, judgement->node)) return PH_OK;
+  if (judgement->refused) {
+    if (concerns(j, node))
+      ph_case_set(result, PH_CASE_UNSUPPORTED, "node '%s' (%s): the device takes no inputs that do not lie dense",
+                  node->path, node->op->name);
+    return PH_OK;
+  }
   PH_TRY(ph_tally_node(j->run->tally, result->name, node->op->name, judgement->could_fail, judgement->ratio, error));
   if (concerns(j, node)) {
     result->trusted = result->trusted || judgement->could_fail;
@@ -158,7 +165,7 @@ static ph_status note(void *user, const ph_judgement *judgement, const ph_oracle
 /* A case about one op needs no look at the whole: it has one node that counts. */
 static bool has_whole(const judging *j) {
   const ph_op *op = j->op != NULL ? ph_op_find(j->op) : NULL;
-  return op == NULL || op->composite;
+  return !j->strided && (op == NULL || op->composite);
 }
 
 static ph_status run_whole(const judging *j, ph_error *error) {
@@ -179,6 +186,7 @@ static ph_status judge_nodes(judging *j, ph_error *error) {
                     .placements = j->plan->placements,
                     .programs = j->session->programs,
                     .values = j->values,
+                    .strided = j->strided,
                     .keep_outputs = true,
                     .after = note,
                     .user = j};
@@ -221,9 +229,9 @@ ph_status ph_case_session(ph_case_run *run, const char *op, ph_model *model, ph_
   return PH_OK;
 }
 
-ph_status ph_case_judge(ph_case_run *run, const char *op, ph_session *session, ph_case_result *result,
-                        ph_error *error) {
-  judging j = {.run = run, .op = op, .session = session, .result = result, .error = error};
+static ph_status judge(ph_case_run *run, const char *op, bool strided, ph_session *session, ph_case_result *result,
+                       ph_error *error) {
+  judging j = {.run = run, .op = op, .strided = strided, .session = session, .result = result, .error = error};
   ph_error local = PH_ERROR_INIT;
   ph_status status = ph_session_prepare(session, true, &local);
   if (status != PH_OK) {
@@ -245,4 +253,14 @@ ph_status ph_case_judge(ph_case_run *run, const char *op, ph_session *session, p
   free(j.inputs);
   free(j.values);
   return status;
+}
+
+ph_status ph_case_judge(ph_case_run *run, const char *op, ph_session *session, ph_case_result *result,
+                        ph_error *error) {
+  return judge(run, op, false, session, result, error);
+}
+
+ph_status ph_case_judge_strided(ph_case_run *run, const char *op, ph_session *session, ph_case_result *result,
+                                ph_error *error) {
+  return judge(run, op, true, session, result, error);
 }

@@ -62,6 +62,10 @@ PH_NODISCARD ph_status ph_case_session(ph_case_run *run, const char *op, ph_mode
  * ph_session_output().  `op` as in ph_case. */
 PH_NODISCARD ph_status ph_case_judge(ph_case_run *run, const char *op, ph_session *session, ph_case_result *result,
                                      ph_error *error);
+/* The nodes again, with inputs that do not lie dense (ph_strided_layout()); unsupported where the device takes none so,
+ * which no required.yaml forbids. */
+PH_NODISCARD ph_status ph_case_judge_strided(ph_case_run *run, const char *op, ph_session *session,
+                                             ph_case_result *result, ph_error *error);
 
 /* The state is changed only where the new one is graver: fail over unavailable over unsupported over pass; the first
  * reason of a state stays. */

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/dtype.h"
 #include "base/error.h"
@@ -14,6 +15,9 @@ typedef struct trial {
   ph_judge *judge;
   uint32_t node;
   ph_reference_step step;
+  ph_lowered *strided;       /* the same node with inputs that do not lie dense; NULL: they do */
+  unsigned char **scattered; /* by storage of it: the inputs as they then lie */
+  ph_support support;        /* as the node is handed to the device */
   ph_harness_result result;
   ph_tensor **got; /* by output */
   ph_error *error;
@@ -38,7 +42,7 @@ static double element_of(const ph_oracle_output *expected, int64_t index) {
 }
 
 static void judge_output(const trial *t, uint32_t slot, ph_judgement *out) {
-  const ph_dtype *stages = t->judge->placements[t->node].support.stage_type;
+  const ph_dtype *stages = t->support.stage_type;
   const ph_oracle_output *expected = &t->step.expected[slot];
   bool exact = t->step.node->op->exact;
   ph_verdict verdict = ph_verdict_of(expected, t->got[slot]->data, stages, exact);
@@ -66,13 +70,54 @@ static ph_judgement judge(const trial *t) {
   return judgement;
 }
 
-/* Runs the node on its device, or takes what the file says; fills t->got, retained. */
-static ph_status get_answers(trial *t) {
+/* The elements of a dense tensor where ph_strided_layout() puts them; what lies between is NaN, and -1 in integers. */
+static unsigned char *scatter(const ph_type *type, const void *dense, uint64_t bytes) {
+  unsigned char *to = malloc(bytes);
+  if (to == NULL) return NULL;
+  memset(to, 0xFF, bytes);
+  int64_t strides[PH_MAX_RANK], index[PH_MAX_RANK] = {0}, count = 0;
+  size_t size = ph_dtype_size(type->dtype);
+  ph_strided_layout(type, strides);
+  (void)ph_type_count(type, &count); /* it fits: the tensor is there */
+  for (int64_t i = 0; i < count; i++) {
+    int64_t at = 0;
+    for (uint32_t k = 0; k < type->rank; k++) at += index[k] * strides[k];
+    memcpy(to + (size_t)at * size, (const unsigned char *)dense + (size_t)i * size, size);
+    for (uint32_t k = type->rank; k-- > 0 && ++index[k] == type->dims[k].value;) index[k] = 0;
+  }
+  return to;
+}
+
+/* The node with inputs that do not lie dense; *out_refused: the device does not take it so. */
+static ph_status lie_strided(trial *t, bool *out_refused) {
   ph_judge *j = t->judge;
+  const ph_open_device *device = j->placements[t->node].device;
+  PH_TRY(ph_lower(j->net, &j->net->nodes[t->node], 1, PH_LOWER_STRIDED, &t->strided, t->error));
+  t->support = (ph_support){.struct_size = sizeof(t->support)};
+  PH_TRY(device->backend->supports(device->device, &t->strided->graph, 0, &t->support, t->error));
+  *out_refused = !t->support.supported;
+  t->scattered = ph_new_array(t->strided->storage_count, sizeof(*t->scattered));
+  if (t->scattered == NULL) return ph_fail_memory(t->error);
+  for (uint32_t s = 0; s < t->strided->storage_count && !*out_refused; s++) {
+    const ph_storage *storage = &t->strided->storages[s];
+    if (storage->kind != PH_TENSOR_INPUT || storage->bytes == 0) continue;
+    const ph_type *type = &j->net->values[storage->value].type;
+    t->scattered[s] = scatter(type, j->values[storage->value]->data, storage->bytes);
+    if (t->scattered[s] == NULL) return ph_fail_memory(t->error);
+  }
+  return PH_OK;
+}
+
+/* Runs the node on its device, or takes what the file says; fills t->got, retained. */
+static ph_status get_answers(trial *t, bool *out_refused) {
+  ph_judge *j = t->judge;
+  *out_refused = false;
   if (j->saved != NULL) return ph_saved_node(j->saved, j->net, t->step.node, t->got, t->error);
-  const ph_lowered *lowered = t->step.lowered;
-  PH_TRY(ph_harness_run(j->placements[t->node].device, j->programs, j->net, lowered, t->step.inputs, &t->result,
-                        t->error));
+  if (j->strided) PH_TRY(lie_strided(t, out_refused));
+  if (*out_refused) return PH_OK;
+  const ph_lowered *lowered = j->strided ? t->strided : t->step.lowered;
+  const void *const *inputs = j->strided ? (const void *const *)t->scattered : t->step.inputs;
+  PH_TRY(ph_harness_run(j->placements[t->node].device, j->programs, j->net, lowered, inputs, &t->result, t->error));
   for (uint32_t i = 0; i < t->step.node->output_count; i++) {
     uint32_t tensor = lowered->graph.nodes[0]->outputs[i];
     if (tensor != PH_NONE) t->got[i] = ph_tensor_retain(t->result.got[lowered->tensor_storage[tensor]]);
@@ -85,14 +130,19 @@ static ph_status run_trial(trial *t) {
   PH_TRY(ph_reference_step_run(&t->step, j->net, j->net->nodes[t->node], j->values, t->error));
   t->got = ph_new_array(t->step.node->output_count, sizeof(*t->got));
   if (t->got == NULL) return ph_fail_memory(t->error);
-  PH_TRY(get_answers(t));
+  bool refused;
+  PH_TRY(get_answers(t, &refused));
   ph_judgement judgement = judge(t);
+  judgement.refused = refused;
   PH_TRY(ph_reference_step_store(&t->step, NULL, 0, j->values, t->error));
   return j->after != NULL ? j->after(j->user, &judgement, t->step.expected, t->got, t->error) : PH_OK;
 }
 
 static void end_trial(trial *t) {
   for (uint32_t i = 0; t->got != NULL && i < t->step.node->output_count; i++) ph_tensor_release(t->got[i]);
+  for (uint32_t s = 0; t->scattered != NULL && s < t->strided->storage_count; s++) free(t->scattered[s]);
+  free(t->scattered);
+  ph_lowered_destroy(t->strided);
   ph_harness_free(&t->result);
   ph_reference_step_end(&t->step);
   free(t->got);
@@ -104,7 +154,11 @@ ph_status ph_judge_run(ph_judge *j, ph_error *error) {
   ph_net_count_reads(j->net, reads);
   ph_status status = PH_OK;
   for (uint32_t n = 0; n < j->net->node_count && status == PH_OK; n++) {
-    trial t = {.judge = j, .node = n, .result = {.same_bits = true, .overrun = PH_NONE}, .error = error};
+    trial t = {.judge = j,
+               .node = n,
+               .support = j->placements[n].support,
+               .result = {.same_bits = true, .overrun = PH_NONE},
+               .error = error};
     status = run_trial(&t);
     end_trial(&t);
     if (status != PH_OK) ph_error_prefix(error, "node '%s': ", j->net->nodes[n]->path);

@@ -14,6 +14,7 @@ typedef struct ph_judgement {
   bool pass;       /* bounds, guards and bits */
   bool same_bits;  /* two runs gave the same */
   bool overrun;    /* it wrote outside its outputs */
+  bool refused;    /* the device takes no inputs that lie so (ph_judge.strided) */
   bool could_fail; /* some wrong answer of this shape (zeros, 1 % off, shifted by one) lies outside the bound */
   int64_t compared, bad;
   /* The worst output: its first bad element, else the one nearest to its bound. */
@@ -29,6 +30,7 @@ typedef struct ph_judge {
   /* The host tensors of INPUT and CONSTANT values, by net value; filled with what the reference computes on the way. */
   ph_tensor **values;
   const ph_saved *saved; /* the answers come from this file instead of from devices; NULL: they do not */
+  bool strided;          /* inputs lie as ph_strided_layout() says, where the device takes them so */
   bool keep_outputs;     /* kept values stay in `values`; all others go when their last reader is done */
   /* Called after each node; `expected` has the node's outputs, `got` the device's by slot (NULL where not wanted).  May
    * be NULL. */

@@ -73,6 +73,33 @@ static void choose(coverer *c, uint32_t factor) {
   c->values[factor] = best; /* there is one: what is chosen so far can be completed */
 }
 
+/* Takes over the costly values of an earlier combination `from` where they agree with what is chosen and can be
+ * completed; false, with nothing changed, where not. */
+static bool try_costly(coverer *c, const uint32_t *from, uint32_t *out_gain) {
+  memcpy(c->attempt, c->values, c->factor_count * sizeof(*c->values));
+  *out_gain = 0;
+  for (uint32_t f = 0; f < c->factor_count; f++) {
+    if (!c->factors[f].costly) continue;
+    if (c->values[f] != PH_NONE && c->values[f] != from[f]) return false;
+    if (c->values[f] == PH_NONE) *out_gain += gain(c, f, from[f]);
+    c->attempt[f] = from[f];
+  }
+  return can_complete(c, c->attempt, 0);
+}
+
+static void choose_costly(coverer *c, const ph_cover *cover) {
+  const uint32_t *best = NULL;
+  uint32_t best_gain = 0, brings;
+  for (uint32_t i = 0; i < cover->count; i++) {
+    const uint32_t *from = &cover->values[i * c->factor_count];
+    if (!try_costly(c, from, &brings) || (best != NULL && brings <= best_gain)) continue;
+    best = from;
+    best_gain = brings;
+  }
+  for (uint32_t f = 0; best != NULL && f < c->factor_count; f++)
+    if (c->factors[f].costly) c->values[f] = best[f];
+}
+
 static ph_status keep(coverer *c, ph_arena *arena, ph_cover *out, ph_error *error) {
   for (uint32_t f = 0; f < c->factor_count; f++) {
     uint32_t *value = ph_arena_push(arena, &out->values, &out->value_count, &out->value_capacity, sizeof(*value));
@@ -106,18 +133,20 @@ static ph_status cover(coverer *c, const uint32_t factor[2], const uint32_t valu
   *pair = (ph_value_pair){{factor[0], factor[1]}, {value[0], value[1]}, c->level};
   if (*state & MET) return PH_OK;
   c->values[factor[1]] = value[1];
+  choose_costly(c, out);
   for (uint32_t f = 0; f < c->factor_count; f++)
     if (c->values[f] == PH_NONE) choose(c, f);
   return keep(c, arena, out, error);
 }
 
-static ph_status cover_level(coverer *c, ph_arena *arena, ph_cover *out, ph_error *error) {
+/* `costly`: the pairs of two costly factors, else all the others. */
+static ph_status cover_level(coverer *c, bool costly, ph_arena *arena, ph_cover *out, ph_error *error) {
   for (uint32_t f = 0; f < c->factor_count; f++)
     for (uint32_t g = f + 1; g < c->factor_count; g++)
       for (uint32_t v = 0; v < c->factors[f].count; v++)
         for (uint32_t w = 0; w < c->factors[g].count; w++) {
           uint32_t a = c->factors[f].level[v], b = c->factors[g].level[w];
-          if (a <= c->level && b <= c->level)
+          if (a <= c->level && b <= c->level && (c->factors[f].costly && c->factors[g].costly) == costly)
             PH_TRY(cover(c, (uint32_t[]){f, g}, (uint32_t[]){v, w}, arena, out, error));
         }
   return PH_OK;
@@ -141,7 +170,10 @@ ph_status ph_pairs_cover(const ph_factor *factors, uint32_t factor_count, uint32
   ph_status status = c.first != NULL && c.met != NULL && c.used != NULL && c.values != NULL && c.attempt != NULL
                          ? PH_OK
                          : ph_fail_memory(error);
-  for (; status == PH_OK && c.level < level_count; c.level++) status = cover_level(&c, arena, out, error);
+  for (; status == PH_OK && c.level < level_count; c.level++) {
+    status = cover_level(&c, true, arena, out, error);
+    if (status == PH_OK) status = cover_level(&c, false, arena, out, error);
+  }
   free(c.first);
   free(c.met);
   free(c.used);

@@ -10,6 +10,7 @@
 typedef struct ph_factor {
   uint32_t count;        /* values */
   const uint32_t *level; /* of each value: combinations of level L take values of levels up to L alone */
+  bool costly;           /* few combinations of the costly factors are used, again and again */
 } ph_factor;
 
 /* Two values that can meet. */

@@ -187,7 +187,7 @@ static ph_status find_factor(const reader *r, const ph_family *family, const ph_
     const ph_vary *vary = &family->varies[*out];
     if (vary->name_count == 1 && strcmp(vary->names[0], term->key) == 0) return PH_OK;
   }
-  return ph_fail_at(r->error, term->place, "exclude names '%s', which does not vary by itself", term->key);
+  return ph_fail_at(r->error, term->place, "'%s' does not vary by itself here", term->key);
 }
 
 static ph_status exclude_value(const reader *r, const ph_vary *vary, const ph_yaml *value, bool *excluded) {
@@ -228,6 +228,19 @@ static ph_status read_rules(const reader *r, const ph_yaml *node, ph_family *fam
   if (family->rules == NULL) return ph_fail_memory(r->error);
   for (; family->rule_count < node->count; family->rule_count++)
     PH_TRY(read_rule(r, family, node->items[family->rule_count], &family->rules[family->rule_count]));
+  return PH_OK;
+}
+
+static ph_status read_costly(const reader *r, const ph_yaml *node, ph_family *family) {
+  if (node == NULL) return PH_OK;
+  PH_TRY(need(r, node, PH_YAML_LIST, "costly"));
+  for (uint32_t i = 0; i < node->count; i++) {
+    PH_TRY(need(r, node->items[i], PH_YAML_SCALAR, "what is costly"));
+    ph_yaml_pair term = {.key = node->items[i]->text, .place = node->items[i]->place};
+    uint32_t factor;
+    PH_TRY(find_factor(r, family, &term, &factor));
+    family->varies[factor].costly = true;
+  }
   return PH_OK;
 }
 
@@ -277,9 +290,9 @@ static ph_status read_name(const reader *r, const ph_yaml *node, ph_family *fami
 }
 
 static ph_status read_family(const reader *r, const ph_yaml *node, ph_family *family) {
-  static const char *const known[] = {"name",    "about",  "op",      "sets",  "use",    "vary", "pairs",
-                                      "exclude", "rebind", "strided", "zeros", "dims",   "let",  "inputs",
-                                      "weights", "before", "node",    "graph", "outputs"};
+  static const char *const known[] = {"name",   "about",   "op",     "sets",    "use",   "vary",   "pairs",
+                                      "costly", "exclude", "rebind", "strided", "zeros", "dims",   "let",
+                                      "inputs", "weights", "before", "node",    "graph", "outputs"};
   PH_TRY(check_keys(r, node, "a family", known, sizeof(known) / sizeof(known[0])));
   PH_TRY(read_name(r, node, family));
   PH_TRY(read_sets(r, ph_yaml_get(node, "sets"), family));
@@ -288,6 +301,7 @@ static ph_status read_family(const reader *r, const ph_yaml *node, ph_family *fa
     return ph_fail_at(r->error, node->place, "a family with a node names its op");
   PH_TRY(read_varies(r, ph_yaml_get(node, "vary"), family));
   PH_TRY(read_rules(r, ph_yaml_get(node, "exclude"), family));
+  PH_TRY(read_costly(r, ph_yaml_get(node, "costly"), family));
   PH_TRY(read_flag(r, node, "pairs", &family->pairs));
   PH_TRY(read_flag(r, node, "strided", &family->strided));
   PH_TRY(read_flag(r, node, "zeros", &family->zeros));

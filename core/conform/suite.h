@@ -23,6 +23,7 @@ typedef struct ph_vary {
   uint32_t name_count;
   ph_choice *choices;
   uint32_t count, capacity;
+  bool costly;    /* a change of it makes a device compile: few combinations are used again and again */
   bool is_option; /* its values are options of the suite */
 } ph_vary;
 

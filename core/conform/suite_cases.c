@@ -89,7 +89,7 @@ static ph_status list_pairs(ph_suite *suite, ph_family *family, ph_error *error)
     uint32_t *levels = ph_arena_array(&suite->arena, vary->count, sizeof(*levels));
     if (levels == NULL) return ph_fail_memory(error);
     for (uint32_t v = 0; v < vary->count; v++) levels[v] = vary->choices[v].level;
-    factors[f] = (ph_factor){vary->count, levels};
+    factors[f] = (ph_factor){vary->count, levels, vary->costly};
   }
   ph_cover cover;
   PH_TRY(ph_pairs_cover(factors, family->vary_count, PH_LEVEL_COUNT, is_allowed, family, &suite->arena, &cover, error));

@@ -88,7 +88,10 @@ static ph_status judge_model(const running *r, const char *text, ph_model *model
   PH_TRY(ph_case_session(r->run, r->op, model, r->result, &session, error));
   if (session == NULL) return PH_OK;
   ph_arena arena = {0};
+  bool strided = r->suite->cases[r->index].family->strided;
   ph_status status = ph_case_judge(r->run, r->op, session, r->result, error);
+  if (status == PH_OK && strided && r->result->state == PH_CASE_PASS)
+    status = ph_case_judge_strided(r->run, r->op, session, r->result, error);
   if (status == PH_OK) status = judge_rebound(r, text, session, &arena, error);
   ph_arena_free(&arena);
   ph_session_destroy(session);

@@ -28,6 +28,28 @@ static view dense_view(const ph_type *type) {
   return v;
 }
 
+int64_t ph_strided_layout(const ph_type *type, int64_t strides[PH_MAX_RANK]) {
+  enum { PADDING = 3 };
+  int64_t stride = type->rank == 1 ? 2 : 1; /* a vector has no rows: every second element is its */
+  for (uint32_t i = type->rank; i-- > 0;) {
+    uint32_t axis = i;
+    if (type->rank >= 3 && i + 3 == type->rank) axis = i + 1;
+    if (type->rank >= 3 && i + 2 == type->rank) axis = i - 1;
+    strides[axis] = stride;
+    stride *= type->dims[axis].value;
+    if (i + 1 == type->rank && type->rank > 1) stride += PADDING;
+  }
+  return stride;
+}
+
+static view strided_view(const ph_type *type) {
+  view v = dense_view(type); /* which strides vary with the run is hardly another question */
+  int64_t strides[PH_MAX_RANK];
+  ph_strided_layout(type, strides);
+  for (uint32_t i = 0; i < type->rank; i++) v.strides[i].value = strides[i];
+  return v;
+}
+
 /* Puts an axis of extent 1 before axis `at`. */
 static void insert_axis(view *v, uint32_t at) {
   memmove(&v->dims[at + 1], &v->dims[at], (v->rank - at) * sizeof(v->dims[0]));
@@ -74,10 +96,12 @@ static bool is_lifted(const ph_net_node *node) {
          (strcmp(node->op->name, "softmax") != 0 || node->inputs[1] != PH_NONE);
 }
 
-static view input_view(const ph_net *net, const ph_net_node *node, uint32_t role) {
-  const ph_type *type = &net->values[node->inputs[role]].type;
+static view input_view(const ph_net *net, const ph_net_node *node, uint32_t role, ph_lower_mode mode) {
+  const ph_net_value *value = &net->values[node->inputs[role]];
+  const ph_type *type = &value->type;
   const ph_type *first = &net->values[node->inputs[0]].type, *y = &net->values[node->outputs[0]].type;
-  view v = dense_view(type);
+  bool strided = mode == PH_LOWER_STRIDED && value->kind != PH_TENSOR_CONSTANT;
+  view v = strided ? strided_view(type) : dense_view(type);
   switch (node->op->layout) {
   case PH_LAYOUT_BROADCAST:
     pad_left(&v, y->rank);
@@ -151,8 +175,11 @@ static ph_status add_storage(builder *b, uint32_t value, ph_tensor_kind kind, ui
   ph_storage *storage = ph_arena_push(&b->lowered->arena, &b->lowered->storages, &b->lowered->storage_count,
                                       &b->storage_capacity, sizeof(*storage));
   if (storage == NULL) return ph_fail_memory(b->error);
-  *storage = (ph_storage){
-      .value = value, .kind = kind, .bytes = bytes_of(&b->net->values[value].type), .first = node, .last = node};
+  const ph_type *type = &b->net->values[value].type;
+  *storage = (ph_storage){.value = value, .kind = kind, .bytes = bytes_of(type), .first = node, .last = node};
+  int64_t strides[PH_MAX_RANK];
+  if (b->mode == PH_LOWER_STRIDED && kind == PH_TENSOR_INPUT && storage->bytes > 0)
+    storage->bytes = (uint64_t)ph_strided_layout(type, strides) * ph_dtype_size(type->dtype);
   *out = b->lowered->storage_count - 1;
   return PH_OK;
 }
@@ -169,7 +196,7 @@ static ph_status find_storage(builder *b, uint32_t value, bool written, uint32_t
     }
   ph_tensor_kind kind = v->kind;
   if (kind != PH_TENSOR_CONSTANT) {
-    bool leaves = b->mode == PH_LOWER_APART || v->kept || b->all_reads[value] > b->inner_reads[value];
+    bool leaves = b->mode != PH_LOWER_RUN || v->kept || b->all_reads[value] > b->inner_reads[value];
     kind = !written ? PH_TENSOR_INPUT : leaves ? PH_TENSOR_OUTPUT : PH_TENSOR_INNER;
   }
   return add_storage(b, value, kind, node, out);
@@ -242,7 +269,7 @@ static ph_status lower_node(builder *b, const ph_net_node *node, uint32_t index,
   for (uint32_t i = 0; i < node->input_count; i++) {
     inputs[i] = PH_NONE;
     if (node->inputs[i] == PH_NONE) continue;
-    view v = input_view(b->net, node, i);
+    view v = input_view(b->net, node, i, b->mode);
     PH_TRY(add_tensor(b, node->inputs[i], &v, false, index, &inputs[i]));
   }
   for (uint32_t i = 0; i < node->output_count; i++) {

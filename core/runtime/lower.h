@@ -14,20 +14,25 @@ typedef struct ph_storage {
 
 typedef struct ph_lowered {
   ph_arena arena;
-  ph_graph graph; /* every dim concrete */
-  ph_graph open;  /* the same with PH_DIM_VARIES and PH_ATTR_VARIES, for program_create() */
+  ph_graph graph;           /* every dim concrete */
+  ph_graph open;            /* the same with PH_DIM_VARIES and PH_ATTR_VARIES, for program_create() */
   uint32_t *tensor_storage; /* by tensor */
   ph_storage *storages;
   uint32_t storage_count;
 } ph_lowered;
 
 typedef enum ph_lower_mode {
-  PH_LOWER_RUN,   /* values flow from node to node */
-  PH_LOWER_APART  /* every node has inputs and outputs of its own, so that each can be fed and judged alone */
+  PH_LOWER_RUN,    /* values flow from node to node */
+  PH_LOWER_APART,  /* every node has inputs and outputs of its own, so that each can be fed and judged alone */
+  PH_LOWER_STRIDED /* the same, and inputs lie as ph_strided_layout() says instead of dense */
 } ph_lower_mode;
 
-/* `nodes` are consecutive nodes of the net, which outlives the result.  In PH_LOWER_RUN a value is an OUTPUT where it is kept
- * or read by a node outside `nodes`. */
+/* The strides of a value that lies in a larger tensor: rows padded, and the two axes before the last in the other
+ * order, as heads lie that were never moved.  Returns the elements it spans. */
+int64_t ph_strided_layout(const ph_type *type, int64_t strides[PH_MAX_RANK]);
+
+/* `nodes` are consecutive nodes of the net, which outlives the result.  In PH_LOWER_RUN a value is an OUTPUT where it
+ * is kept or read by a node outside `nodes`. */
 PH_NODISCARD ph_status ph_lower(const ph_net *net, ph_net_node *const *nodes, uint32_t node_count, ph_lower_mode mode,
                                 ph_lowered **out, ph_error *error);
 void ph_lowered_destroy(ph_lowered *lowered); /* NULL is fine */
