@@ -54,9 +54,9 @@ static ph_status walk_entries(lister *l, DIR *folder, const char *name, unsigned
 }
 
 static ph_status walk(lister *l, const char *name, unsigned depth) {
-  const char *path = ph_arena_text(l->arena, "%s/%s", l->path, name);
-  const char *json = ph_arena_text(l->arena, "%s/%s/case.json", l->path, name);
-  if (path == NULL || json == NULL) return ph_fail_memory(l->error);
+  const char *path = depth == 0 ? l->path : ph_arena_text(l->arena, "%s/%s", l->path, name);
+  const char *json = path != NULL ? ph_arena_text(l->arena, "%s/case.json", path) : NULL;
+  if (json == NULL) return ph_fail_memory(l->error);
   if (access(json, F_OK) == 0) return add(l, name);
   if (depth > MAX_DEPTH) return ph_fail(l->error, PH_INVALID, "%s lies more than %d folders deep", path, MAX_DEPTH);
   DIR *folder = opendir(path);

@@ -137,20 +137,16 @@ static void append_past(ph_external_map *map, const ph_external_tensor *past, ph
   what->v = ph_map_node(map, "values", "concat, inputs: [%s, %s], axis: 2", values, what->v);
 }
 
-static void answer_present(ph_external_map *map, const ph_map_attention *what) {
+static void answer_present(ph_external_map *map, const ph_map_attention *what, const extents *e, int64_t heads,
+                           int64_t width) {
   const ph_external_tensor *stored = ph_map_output(map, "present");
   if (stored == NULL) return;
-  const int64_t *d = stored->dims;
-  if (stored->rank != 5) {
-    ph_map_fail(map, PH_INVALID, "present has %u axes, but needs 5", stored->rank);
-    return;
-  }
-  const char *shape =
-      ph_map_text(map, "[1, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "]", d[1], d[2], d[3], d[4]);
+  const char *shape = ph_map_text(map, "[1, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "]", e->batch, heads,
+                                  e->keys, width / heads);
   const char *keys = ph_map_node(map, "present_keys", "reshape, inputs: [%s], shape: %s", what->k, shape);
   const char *values = ph_map_node(map, "present_values", "reshape, inputs: [%s], shape: %s", what->v, shape);
-  ph_map_answer(map, stored, stored->role, ph_map_node(map, "both", "concat, inputs: [%s, %s], axis: 0", keys, values),
-                PH_F32);
+  const char *both = ph_map_node(map, "both", "concat, inputs: [%s, %s], axis: 0", keys, values);
+  ph_map_answer(map, stored, stored->role, both, PH_F32);
 }
 
 static void map_ort_attention(ph_external_map *map) {
@@ -160,12 +156,12 @@ static void map_ort_attention(ph_external_map *map) {
   uint32_t size_count = 0;
   if (!ph_map_ints(map, "qkv_hidden_sizes", sizes, 3, &size_count) || size_count != 3)
     ph_map_fail(map, PH_UNSUPPORTED, "without qkv_hidden_sizes, three of them, it is not mapped");
+  if (heads < 1) ph_map_fail(map, PH_INVALID, "num_heads must be there and at least 1");
   if (ph_map_int(map, "do_rotary", 0) != 0) ph_map_fail(map, PH_UNSUPPORTED, "do_rotary is not mapped");
-  bool bias = ph_map_find(map, "bias") != NULL;
-  const char *weight = ph_map_take(map, "weight");
+  const char *x = ph_map_input(map, input), *weight = ph_map_take(map, "weight");
+  const char *bias = ph_map_find(map, "bias") != NULL ? ph_map_text(map, ", %s", ph_map_take(map, "bias")) : "";
   if (map->status != PH_OK) return;
-  ph_map_node(map, "projected", "linear, inputs: [%s, %s%s%s], layout: in_out", ph_map_input(map, input), weight,
-              bias ? ", " : "", bias ? ph_map_take(map, "bias") : "");
+  ph_map_node(map, "projected", "linear, inputs: [%s, %s%s], layout: in_out", x, weight, bias);
   ph_map_node(map, "parts",
               "split, inputs: [projected], axis: 2, into: {q: %" PRId64 ", k: %" PRId64 ", v: %" PRId64 "}", sizes[0],
               sizes[1], sizes[2]);
@@ -183,7 +179,7 @@ static void map_ort_attention(ph_external_map *map) {
   if (map->status != PH_OK) return;
   ph_map_attention_values values = ph_map_attention_nodes(map, &what);
   ph_map_attention_answer(map, &values, ph_map_output(map, "output"), true, PH_F32);
-  answer_present(map, &what);
+  answer_present(map, &what, &e, heads, sizes[1]);
 }
 
 /* ---- OrtMultiHeadAttention: q, k and v come projected, their bias does not ---- */
@@ -196,13 +192,6 @@ static void add_biases(ph_external_map *map, const char *const names[3], const i
   for (int i = 0; i < 3; i++)
     values[i] =
         ph_map_node(map, ph_map_text(map, "%s_biased", names[i]), "add, inputs: [%s, biases.%s]", values[i], names[i]);
-}
-
-static void answer_one(ph_external_map *map, const char *role, const char *value) {
-  const ph_external_tensor *stored = ph_map_output(map, role);
-  if (stored == NULL) return;
-  ph_map_answer(map, stored, role,
-                ph_map_node(map, ph_map_text(map, "%s_whole", role), "concat, inputs: [%s], axis: 2", value), PH_F32);
 }
 
 static void map_ort_multi_head(ph_external_map *map) {
@@ -236,8 +225,8 @@ static void map_ort_multi_head(ph_external_map *map) {
   if (map->status != PH_OK) return;
   ph_map_attention_values attention = ph_map_attention_nodes(map, &what);
   ph_map_attention_answer(map, &attention, ph_map_output(map, "output"), true, PH_F32);
-  answer_one(map, "present_key", what.k);
-  answer_one(map, "present_value", what.v);
+  ph_map_answer(map, ph_map_output(map, "present_key"), "present_key", what.k, PH_F32);
+  ph_map_answer(map, ph_map_output(map, "present_value"), "present_value", what.v, PH_F32);
 }
 
 const ph_external_op ph_external_ort_ops[] = {
