@@ -22,8 +22,6 @@ ph_status ph_blocks_read(ph_loader *loader, ph_yaml *node) {
     const char *what = ph_arena_text(&loader->scratch, "block '%s'", pair->key);
     if (what == NULL) return ph_fail_memory(loader->error);
     PH_TRY(ph_check_keys(loader, block, what, known, 5));
-    const ph_yaml_pair *state = ph_yaml_find(block, "state");
-    if (state != NULL) return ph_fail_at(loader->error, state->place, "state is not yet supported");
     ph_yaml *part;
     PH_TRY(ph_require(loader, block, what, "inputs", &part));
     PH_TRY(ph_read_list(loader, part, "a block's inputs"));
@@ -231,7 +229,9 @@ static ph_status write_out(ph_loader *loader, ph_frame *inner, call *c, const ch
   const ph_yaml *weights = ph_yaml_get(c->block, "weights");
   PH_TRY(add_inputs(loader, inner, c, names));
   if (weights != NULL) PH_TRY(ph_weights_read(loader, inner, weights));
+  PH_TRY(ph_states_read(loader, inner, ph_yaml_get(c->block, "state")));
   PH_TRY(ph_graph_read(loader, inner, ph_yaml_get(c->block, "graph")));
+  PH_TRY(ph_states_settle(loader, inner, ph_yaml_get(c->block, "state")));
   return take_outputs(loader, inner, c);
 }
 

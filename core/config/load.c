@@ -24,7 +24,7 @@ static ph_status read_head(ph_loader *loader, const ph_yaml *root) {
                       "polyhead: %s is no version of the language that is known here; there is polyhead: 1",
                       ph_yaml_describe(version, &loader->scratch));
   for (uint32_t i = 0; i < root->count; i++)
-    if (strcmp(root->pairs[i].key, "state") == 0 || strcmp(root->pairs[i].key, "generate") == 0)
+    if (strcmp(root->pairs[i].key, "generate") == 0)
       return ph_fail_at(loader->error, root->pairs[i].place, "%s is not yet supported", root->pairs[i].key);
   const ph_yaml *name = ph_yaml_get(root, "name"), *description = ph_yaml_get(root, "description");
   if (name != NULL) PH_TRY(ph_read_text(loader, name, "name", &model->name));
@@ -143,7 +143,9 @@ static ph_status read_document(ph_loader *loader, ph_yaml *root) {
   PH_TRY(read_inputs(loader, &top, ph_yaml_get(root, "inputs")));
   PH_TRY(read_weights(loader, &top, ph_yaml_get(root, "weights")));
   PH_TRY(ph_require(loader, root, "a config", "graph", &graph));
+  PH_TRY(ph_states_read(loader, &top, ph_yaml_get(root, "state")));
   PH_TRY(ph_graph_read(loader, &top, graph));
+  PH_TRY(ph_states_settle(loader, &top, ph_yaml_get(root, "state")));
   PH_TRY(ph_require(loader, root, "a config", "outputs", &outputs));
   PH_TRY(ph_outputs_read(loader, outputs));
   PH_TRY(ph_labels_read(loader, ph_yaml_get(root, "labels")));

@@ -1,8 +1,8 @@
 /* What the files that turn a YAML tree into a model share.  Not for other folders.
  *
- * load.c reads the top level and calls the others: dims.c, source_read.c, weight_read.c, blocks.c (blocks and their
- * calls), graph_read.c (op nodes), attrs_read.c, labels.c, outputs.c and, at the end, warnings.c.  frame.c keeps who
- * sees which name. */
+ * load.c reads the top level and calls the others: dims.c, source_read.c, weight_read.c, state_read.c, blocks.c (blocks
+ * and their calls), graph_read.c (op nodes), attrs_read.c, labels.c, outputs.c and, at the end, warnings.c.  frame.c
+ * keeps who sees which name. */
 #ifndef POLYHEAD_CONFIG_LOADER_H
 #define POLYHEAD_CONFIG_LOADER_H
 
@@ -156,6 +156,13 @@ PH_NODISCARD ph_status ph_weight_add_plain(ph_loader *loader, const char *path, 
                                            uint32_t *out);
 /* Gives the op nodes with `weights: PREFIX` their biases, where the files hold them. */
 PH_NODISCARD ph_status ph_biases_settle(ph_loader *loader);
+
+/* ---- state_read.c ---- */
+
+/* {name: STATE ..}: into the model and the frame; NULL: none. */
+PH_NODISCARD ph_status ph_states_read(ph_loader *loader, ph_frame *frame, const ph_yaml *node);
+/* What each becomes, once the frame's graph is read. */
+PH_NODISCARD ph_status ph_states_settle(ph_loader *loader, ph_frame *frame, const ph_yaml *node);
 
 /* ---- blocks.c, graph_read.c, attrs_read.c ---- */
 

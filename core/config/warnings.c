@@ -5,12 +5,14 @@
 
 /* ---- unused names.  A block that is written out many times is judged once: used anywhere is used. ---- */
 
-static void warn_inputs(ph_loader *loader) {
+static void warn_inputs_and_states(ph_loader *loader) {
   const ph_model *model = loader->model;
   for (uint32_t i = 0; i < model->value_count; i++) {
     const ph_model_value *value = &model->values[i];
     if (value->kind == PH_VALUE_INPUT && !value->used)
       ph_loader_warn(loader, value->place, "the input '%s' is not used", value->path);
+    if (value->kind == PH_VALUE_STATE && !value->used)
+      ph_loader_warn(loader, value->place, "nothing reads the state '%s'", value->path);
     if (value->kind == PH_VALUE_WEIGHT && value->used) loader->weight_sources[value->index]->used = true;
   }
 }
@@ -94,7 +96,7 @@ static void warn_masks(ph_loader *loader, const ph_model_node *node) {
 }
 
 void ph_loader_warn_all(ph_loader *loader) {
-  warn_inputs(loader);
+  warn_inputs_and_states(loader);
   warn_weights(loader);
   warn_nodes(loader);
   warn_calls(loader);

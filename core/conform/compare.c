@@ -87,6 +87,8 @@ static ph_status find_inputs(comparer *c, ph_tensor **out) {
       PH_TRY(ph_session_input_tensor(c->session, c->plan, i, &tensor, c->error));
     if (net->values[i].kind == PH_TENSOR_CONSTANT) tensor = net->values[i].tensor;
     if (tensor != NULL) out[i] = ph_tensor_retain(tensor);
+    if (net->values[i].kind == PH_TENSOR_STATE)
+      PH_TRY(ph_state_initial(net, c->plan->dims, net->values[i].state, &out[i], c->error));
   }
   return ph_check_indices(net, out, c->session->context, c->error);
 }

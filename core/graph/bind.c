@@ -162,6 +162,33 @@ static ph_status bind_input(binder *b, uint32_t index, const char *path, uint32_
   return PH_OK;
 }
 
+static ph_status bind_state(binder *b, uint32_t index, const char *path, uint32_t *out) {
+  const ph_model_state *state = &b->model->states[index];
+  ph_type type;
+  PH_TRY(bind_shape(b, state->place, state->dtype, state->rank, state->dims, &type));
+  ph_net *net = b->net;
+  ph_net_value *value =
+      ph_arena_push(&net->arena, &net->values, &net->value_count, &net->value_capacity, sizeof(*value));
+  if (value == NULL) return ph_fail_memory(b->error);
+  *value = (ph_net_value){.path = path, .kind = PH_TENSOR_STATE, .type = type, .input = PH_NONE, .state = index};
+  *out = net->states[index].value = net->value_count - 1;
+  return PH_OK;
+}
+
+/* What a state becomes must look like it. */
+static ph_status bind_next(binder *b, uint32_t index) {
+  const ph_model_state *state = &b->model->states[index];
+  ph_net_state *to = &b->net->states[index];
+  to->next = b->values[state->next];
+  const ph_type *now = &b->net->values[to->value].type, *next = &b->net->values[to->next].type;
+  bool same = now->dtype == next->dtype && now->rank == next->rank;
+  for (uint32_t i = 0; same && i < now->rank; i++) same = now->dims[i].value == next->dims[i].value;
+  if (same) return PH_OK;
+  return ph_fail_at(b->error, state->place, "state '%s' is %s %s, but next, '%s', is %s %s", state->path,
+                    ph_dtype_name(now->dtype), ph_type_text(now), b->model->values[state->next].path,
+                    ph_dtype_name(next->dtype), ph_type_text(next));
+}
+
 /* A weight's dims keep the names that its declared shape gives them. */
 static ph_status bind_weight(binder *b, uint32_t index, ph_tensor *tensor, const char *path, uint32_t *out) {
   const ph_model_weight *weight = &b->model->weights[index];
@@ -301,10 +328,12 @@ static ph_status bind_all_values(binder *b, ph_tensor *const *weights) {
     const ph_model_value *value = &model->values[i];
     b->values[i] = PH_NONE;
     if (value->kind == PH_VALUE_INPUT) PH_TRY(bind_input(b, value->index, value->path, &b->values[i]));
+    if (value->kind == PH_VALUE_STATE) PH_TRY(bind_state(b, value->index, value->path, &b->values[i]));
     if (value->kind == PH_VALUE_WEIGHT)
       PH_TRY(bind_weight(b, value->index, weights[value->index], value->path, &b->values[i]));
   }
   for (uint32_t i = 0; i < model->node_count; i++) PH_TRY(bind_node(b, &model->nodes[i]));
+  for (uint32_t i = 0; i < model->state_count; i++) PH_TRY(bind_next(b, i));
   return PH_OK;
 }
 
@@ -316,8 +345,10 @@ ph_status ph_bind(const ph_model *model, const ph_dim *dims, ph_tensor *const *w
   net->model = model;
   net->notes = notes;
   net->of_model = ph_arena_array(&net->arena, model->value_count, sizeof(*net->of_model));
+  net->states = ph_arena_array(&net->arena, model->state_count, sizeof(*net->states));
+  net->state_count = model->state_count;
   ph_status status = ph_fail_memory(error);
-  if (net->of_model != NULL) {
+  if (net->of_model != NULL && net->states != NULL) {
     binder b = {
         .model = model, .net = net, .scope = ph_scope_of_dims(&storage), .values = net->of_model, .error = error};
     status = bind_all_values(&b, weights);

@@ -1,5 +1,5 @@
-/* A model: what a config file says, blocks written out, names resolved, nothing evaluated yet.  Made by config/, read by
- * bind.c.  Everything in it lives in its arena. */
+/* A model: what a config file says, blocks written out, names resolved, nothing evaluated yet.  Made by config/, read
+ * by bind.c.  Everything in it lives in its arena. */
 #ifndef POLYHEAD_GRAPH_MODEL_H
 #define POLYHEAD_GRAPH_MODEL_H
 
@@ -17,8 +17,8 @@ typedef struct ph_place {
 
 /* ph_fail() with "file:line:column: error: " before the message. */
 #define ph_fail_at(error, place, ...) ph_place_fail((error), (place), __FILE__, __LINE__, __VA_ARGS__)
-PH_NODISCARD ph_status ph_place_fail(ph_error *error, ph_place place, const char *file, int line, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+PH_NODISCARD ph_status ph_place_fail(ph_error *error, ph_place place, const char *file, int line, const char *format,
+                                     ...) __attribute__((format(printf, 5, 6)));
 /* Puts the place before the message that `error` already holds, unless `status` is PH_OK; returns `status`. */
 ph_status ph_place_prefix(ph_error *error, ph_place place, ph_status status);
 
@@ -38,12 +38,12 @@ typedef struct ph_source {
   /* VALUES: the numbers in row-major order and the shape in which they were nested */
   uint32_t rank;
   int64_t dims[PH_MAX_RANK];
-  const double *reals;      /* as doubles, and exactly as integers where `integers` is not NULL */
-  const int64_t *integers;  /* NULL when some value is no integer; true and false are 1 and 0 */
-  bool all_bool;            /* VALUES and FILL: written as true and false */
+  const double *reals;     /* as doubles, and exactly as integers where `integers` is not NULL */
+  const int64_t *integers; /* NULL when some value is no integer; true and false are 1 and 0 */
+  bool all_bool;           /* VALUES and FILL: written as true and false */
   size_t value_count;
-  const char *file;         /* FILE: resolved against the config's folder */
-  const ph_expr *fill;      /* FILL: an expression, or NULL and `fill_value` (nan, inf, true ...) */
+  const char *file;    /* FILE: resolved against the config's folder */
+  const ph_expr *fill; /* FILL: an expression, or NULL and `fill_value` (nan, inf, true ...) */
   double fill_value;
   ph_distribution distribution; /* RANDOM */
   uint64_t seed;
@@ -53,7 +53,7 @@ typedef struct ph_model_dim {
   const char *name;
   const ph_expr *expr;
   ph_place place;
-  bool varies;    /* named plainly in an input's shape, and no weight's shape depends on it */
+  bool varies;     /* named plainly in an input's shape, and no weight's shape depends on it */
   bool overridden; /* by --dim, or because repeats and keys were written out by its value */
   int64_t override;
 } ph_model_dim;
@@ -80,10 +80,22 @@ typedef struct ph_model_weight {
   ph_source init; /* kind NONE: must be in the file, or --random */
 } ph_model_weight;
 
+/* A value that lives between runs: everyone reads the old one, and at the end of a run it becomes `next`. */
+typedef struct ph_model_state {
+  const char *path; /* "k_ring", "h.3.k_cache" */
+  ph_place place;
+  ph_dtype dtype;
+  uint32_t rank;
+  const ph_expr *dims[PH_MAX_RANK];
+  ph_source init; /* kind NONE: zeros */
+  uint32_t next;  /* a model value */
+} ph_model_state;
+
 typedef enum ph_value_kind {
   PH_VALUE_INPUT,  /* inputs[index] */
   PH_VALUE_WEIGHT, /* weights[index] */
   PH_VALUE_SCALAR, /* a number or =EXPR: scalars[index] */
+  PH_VALUE_STATE,  /* states[index] */
   PH_VALUE_NODE    /* output `slot` of nodes[index] */
 } ph_value_kind;
 
@@ -105,11 +117,11 @@ typedef struct ph_model_alias {
 typedef struct ph_model_attr {
   uint32_t row; /* index in op->attrs */
   ph_place place;
-  uint32_t count;               /* items of a list, else 1; 0 is an empty list */
-  const ph_expr *const *exprs;  /* INTEGER, REAL, AXIS, AXES, INTEGERS, EXTENTS */
-  const char *const *names;     /* EXTENTS */
-  const char *text;             /* CHOICE, DTYPE */
-  bool boolean;                 /* BOOL */
+  uint32_t count;              /* items of a list, else 1; 0 is an empty list */
+  const ph_expr *const *exprs; /* INTEGER, REAL, AXIS, AXES, INTEGERS, EXTENTS */
+  const char *const *names;    /* EXTENTS */
+  const char *text;            /* CHOICE, DTYPE */
+  bool boolean;                /* BOOL */
 } ph_model_attr;
 
 typedef struct ph_model_node {
@@ -144,20 +156,21 @@ struct ph_model {
   ph_model_dim *dims;
   ph_model_input *inputs;
   ph_model_weight *weights;
+  ph_model_state *states;
   const ph_expr **scalars;
   ph_model_value *values;
   ph_model_node *nodes;
   ph_model_output *outputs;
   ph_model_labels *labels;
   ph_model_alias *aliases;
-  uint32_t dim_count, dim_capacity, input_count, input_capacity, weight_count, weight_capacity, scalar_count,
-      scalar_capacity, value_count, value_capacity, node_count, node_capacity, output_count, output_capacity, label_count,
-      label_capacity, alias_count, alias_capacity;
+  uint32_t state_count, state_capacity, dim_count, dim_capacity, input_count, input_capacity, weight_count,
+      weight_capacity, scalar_count, scalar_capacity, value_count, value_capacity, node_count, node_capacity,
+      output_count, output_capacity, label_count, label_capacity, alias_count, alias_capacity;
   const char *const *prefixes; /* of weights.prefix; at least one, "" if none is written */
   uint32_t prefix_count;
   const char *const *weight_files; /* --weights, else weights.file resolved against the folder */
   uint32_t weight_file_count;
-  bool random; /* --random */
+  bool random;              /* --random */
   pthread_mutex_t lock;     /* of the store: sessions in several threads share a model */
   struct ph_weights *store; /* config/weights.c: opened files and the tensors made so far */
 };

@@ -6,11 +6,14 @@
 
 typedef struct ph_net_value {
   const char *path;
-  ph_tensor_kind kind; /* INPUT, CONSTANT or INNER */
+  ph_tensor_kind kind; /* INPUT, CONSTANT, STATE or INNER */
   ph_type type;
-  uint32_t input;         /* INPUT: the model's input, PH_NONE for a scalar over a varying dim */
-  ph_tensor *tensor;      /* CONSTANT, and a varying scalar's value at these dims; borrowed from the net */
-  bool kept;              /* somebody wants it: an output, -o, --tensor */
+  uint32_t input;    /* INPUT: the model's input, PH_NONE for a scalar over a varying dim */
+  ph_tensor *tensor; /* CONSTANT, and a varying scalar's value at these dims; borrowed from the net */
+  bool kept;         /* somebody wants it: an output, -o, --tensor */
+  uint32_t state;    /* STATE, and where `next` or `in_place`: index in net->states */
+  bool next;         /* an INNER value made to become a state at the end of the run (passes/states.h) */
+  bool in_place;     /* an INNER value that is written into the state's own memory */
 } ph_net_value;
 
 struct ph_net_node {
@@ -21,21 +24,28 @@ struct ph_net_node {
   uint32_t input_count;
   uint32_t *outputs;
   uint32_t output_count;
-  ph_net_attr *attrs; /* op->attr_count of them */
+  ph_net_attr *attrs;         /* op->attr_count of them */
   struct ph_net_node **steps; /* a fused node: the nodes it stands for, in order; else NULL */
   uint32_t step_count;
-  const char *note;           /* why a group that looks like attention was not fused; NULL: nothing to say */
+  const char *note; /* why a group that looks like attention was not fused; NULL: nothing to say */
 };
+
+typedef struct ph_net_state {
+  uint32_t value; /* of kind STATE */
+  uint32_t next;  /* the value that it becomes */
+} ph_net_state;
 
 struct ph_net {
   ph_arena arena;
   const ph_model *model; /* outlives the net */
   ph_net_value *values;
-  ph_net_node **nodes; /* in execution order */
+  ph_net_node **nodes;  /* in execution order */
+  ph_net_state *states; /* by model state */
+  uint32_t state_count;
   uint32_t value_count, value_capacity, node_count, node_capacity;
   ph_tensor **owned; /* constants that the net keeps alive */
   uint32_t owned_count, owned_capacity;
-  uint32_t *of_model; /* by model value: the net value, PH_NONE for scalars (each reader has its own) */
+  uint32_t *of_model;     /* by model value: the net value, PH_NONE for scalars (each reader has its own) */
   struct ph_notes *notes; /* where warnings go; may be NULL */
 };
 
@@ -47,8 +57,8 @@ typedef struct ph_notes {
 
 void ph_net_destroy(ph_net *net); /* NULL is fine */
 
-/* By path, as `outputs`, -o and --tensor name values: the model's own and the inner ones of composites; PH_NONE if there is
- * none. */
+/* By path, as `outputs`, -o and --tensor name values: the model's own and the inner ones of composites; PH_NONE if
+ * there is none. */
 uint32_t ph_net_value_find(const ph_net *net, const char *path);
 
 /* A new value of kind CONSTANT; the net retains the tensor. */
@@ -65,8 +75,9 @@ typedef struct ph_net_attr_value {
 } ph_net_attr_value;
 
 /* Adds a node and its output values, after checking roles, types, attributes and shapes; attributes not given get their
- * defaults.  Inputs are in role order, PH_NONE where absent.  Outputs are named `path` (the first) and `path.<output>`; or, for split, from `output_names`.  The
- * first output's index is in *out, the others follow.  A composite is expanded on the spot.  PH_INVALID with "node 'path': ..." . */
+ * defaults.  Inputs are in role order, PH_NONE where absent.  Outputs are named `path` (the first) and `path.<output>`;
+ * or, for split, from `output_names`.  The first output's index is in *out, the others follow.  A composite is expanded
+ * on the spot.  PH_INVALID with "node 'path': ..." . */
 PH_NODISCARD ph_status ph_net_add_node(ph_net *net, const ph_op *op, const char *path, ph_place place,
                                        const uint32_t *inputs, uint32_t input_count, const ph_net_attr_value *attrs,
                                        uint32_t attr_count, const char *const *output_names, uint32_t *out,

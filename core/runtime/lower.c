@@ -176,7 +176,12 @@ static ph_status add_storage(builder *b, uint32_t value, ph_tensor_kind kind, ui
                                       &b->storage_capacity, sizeof(*storage));
   if (storage == NULL) return ph_fail_memory(b->error);
   const ph_type *type = &b->net->values[value].type;
-  *storage = (ph_storage){.value = value, .kind = kind, .bytes = bytes_of(type), .first = node, .last = node};
+  *storage = (ph_storage){.value = value,
+                          .kind = kind,
+                          .bytes = bytes_of(type),
+                          .first = node,
+                          .last = node,
+                          .next = b->net->values[value].next};
   int64_t strides[PH_MAX_RANK];
   if (b->mode == PH_LOWER_STRIDED && kind == PH_TENSOR_INPUT && storage->bytes > 0)
     storage->bytes = (uint64_t)ph_strided_layout(type, strides) * ph_dtype_size(type->dtype);
@@ -184,8 +189,24 @@ static ph_status add_storage(builder *b, uint32_t value, ph_tensor_kind kind, ui
   return PH_OK;
 }
 
+/* What is written into a state's own memory is that state. */
+static uint32_t memory_of(const builder *b, uint32_t value) {
+  const ph_net_value *v = &b->net->values[value];
+  return b->mode == PH_LOWER_RUN && v->in_place ? b->net->states[v->state].value : value;
+}
+
+static ph_tensor_kind kind_of(const builder *b, uint32_t value, bool written) {
+  const ph_net_value *v = &b->net->values[value];
+  if (v->kind == PH_TENSOR_CONSTANT) return PH_TENSOR_CONSTANT;
+  if (v->kind == PH_TENSOR_STATE && b->mode == PH_LOWER_RUN) return PH_TENSOR_STATE;
+  if (!written) return PH_TENSOR_INPUT;
+  bool leaves = b->mode != PH_LOWER_RUN || v->kept || v->next || b->all_reads[value] > b->inner_reads[value];
+  return leaves ? PH_TENSOR_OUTPUT : PH_TENSOR_INNER;
+}
+
 /* The storage of a value as node number `node` sees it. */
-static ph_status find_storage(builder *b, uint32_t value, bool written, uint32_t node, uint32_t *out) {
+static ph_status find_storage(builder *b, uint32_t seen, bool written, uint32_t node, uint32_t *out) {
+  uint32_t value = memory_of(b, seen);
   const ph_net_value *v = &b->net->values[value];
   bool shared = b->mode == PH_LOWER_RUN || v->kind == PH_TENSOR_CONSTANT;
   for (uint32_t i = 0; shared && i < b->lowered->storage_count; i++)
@@ -194,12 +215,7 @@ static ph_status find_storage(builder *b, uint32_t value, bool written, uint32_t
       *out = i;
       return PH_OK;
     }
-  ph_tensor_kind kind = v->kind;
-  if (kind != PH_TENSOR_CONSTANT) {
-    bool leaves = b->mode != PH_LOWER_RUN || v->kept || b->all_reads[value] > b->inner_reads[value];
-    kind = !written ? PH_TENSOR_INPUT : leaves ? PH_TENSOR_OUTPUT : PH_TENSOR_INNER;
-  }
-  return add_storage(b, value, kind, node, out);
+  return add_storage(b, value, kind_of(b, value, written), node, out);
 }
 
 static ph_tensor_desc *push_desc(builder *b, ph_tensor_desc ***items, uint32_t *count, uint32_t *capacity) {

@@ -7,8 +7,9 @@
 /* A piece of memory that one or more tensors of the lowered graph are views of. */
 typedef struct ph_storage {
   uint32_t value;      /* of the net */
-  ph_tensor_kind kind; /* INPUT, CONSTANT, INNER or OUTPUT */
+  ph_tensor_kind kind; /* INPUT, CONSTANT, STATE, INNER or OUTPUT */
   uint64_t bytes;
+  bool next;            /* an OUTPUT that becomes a state at the end of the run */
   uint32_t first, last; /* the first and last node of the lowered graph that touch it */
 } ph_storage;
 

@@ -188,7 +188,8 @@ uint64_t ph_segment_arena_bytes(const ph_segment *segment) {
 }
 
 static bool has_own_buffer(const ph_storage *storage) {
-  return storage->bytes > 0 && (storage->kind == PH_TENSOR_INPUT || storage->kind == PH_TENSOR_OUTPUT);
+  return storage->bytes > 0 && !storage->next &&
+         (storage->kind == PH_TENSOR_INPUT || storage->kind == PH_TENSOR_OUTPUT);
 }
 
 static ph_status make_buffers(ph_segment *segment, ph_error *error) {
@@ -207,21 +208,28 @@ static ph_status make_buffers(ph_segment *segment, ph_error *error) {
       PH_TRY(backend->buffer_create(device, segment->chunk_bytes[i], &segment->chunks[i], error));
   if (segment->workspace_bytes > 0)
     PH_TRY(backend->buffer_create(device, segment->workspace_bytes, &segment->workspace, error));
+  return PH_OK;
+}
+
+/* States move from buffer to buffer between runs, so this is done anew for each. */
+static void bind_tensors(ph_segment *segment, ph_buffer *const *states) {
+  const ph_lowered *lowered = segment->lowered;
+  segment->binding_count = 0;
   for (uint32_t t = 0; t < lowered->graph.tensor_count; t++) {
     uint32_t s = lowered->tensor_storage[t];
     const ph_storage *storage = &lowered->storages[s];
     if (storage->kind == PH_TENSOR_CONSTANT) continue;
     ph_binding binding = {.tensor = t, .buffer = segment->buffers[s]};
+    if (storage->kind == PH_TENSOR_STATE || storage->next) binding.buffer = states[s];
     if (storage->kind == PH_TENSOR_INNER && storage->bytes > 0)
       binding = (ph_binding){
           .tensor = t, .buffer = segment->chunks[segment->pieces[s].chunk], .offset = segment->pieces[s].offset};
     segment->bindings[segment->binding_count++] = binding;
   }
-  return PH_OK;
 }
 
-static ph_status run(ph_segment *segment, const void *const *inputs, void *const *outputs, ph_node_time *times,
-                     ph_error *error) {
+static ph_status run(ph_segment *segment, const void *const *inputs, void *const *outputs, ph_buffer *const *states,
+                     ph_node_time *times, ph_error *error) {
   const ph_backend *backend = segment->device->backend;
   const ph_lowered *lowered = segment->lowered;
   if (!segment->ready) {
@@ -229,6 +237,7 @@ static ph_status run(ph_segment *segment, const void *const *inputs, void *const
     PH_TRY(backend->queue_create(segment->device->device, times != NULL ? PH_QUEUE_TIMES : 0, &segment->queue, error));
     segment->ready = true;
   }
+  bind_tensors(segment, states);
   for (uint32_t i = 0; i < lowered->storage_count; i++)
     if (lowered->storages[i].kind == PH_TENSOR_INPUT && lowered->storages[i].bytes > 0)
       PH_TRY(backend->write(segment->queue, segment->buffers[i], 0, inputs[i], lowered->storages[i].bytes, error));
@@ -236,14 +245,14 @@ static ph_status run(ph_segment *segment, const void *const *inputs, void *const
   PH_TRY(backend->execute(segment->queue, segment->plan, segment->bindings, segment->binding_count,
                           segment->workspace != NULL ? &workspace : NULL, times, error));
   for (uint32_t i = 0; i < lowered->storage_count; i++)
-    if (lowered->storages[i].kind == PH_TENSOR_OUTPUT && lowered->storages[i].bytes > 0)
+    if (lowered->storages[i].kind == PH_TENSOR_OUTPUT && has_own_buffer(&lowered->storages[i]))
       PH_TRY(backend->read(segment->queue, outputs[i], segment->buffers[i], 0, lowered->storages[i].bytes, error));
   return backend->finish(segment->queue, error);
 }
 
-ph_status ph_segment_run(ph_segment *segment, const void *const *inputs, void *const *outputs, ph_node_time *times,
-                         ph_error *error) {
-  ph_status status = run(segment, inputs, outputs, times, error);
+ph_status ph_segment_run(ph_segment *segment, const void *const *inputs, void *const *outputs, ph_buffer *const *states,
+                         ph_node_time *times, ph_error *error) {
+  ph_status status = run(segment, inputs, outputs, states, times, error);
   if (status != PH_OK) destroy_buffers(segment); /* waits for what is queued: host memory may go after this */
   return status;
 }

@@ -32,6 +32,6 @@ uint64_t ph_segment_workspace_bytes(const ph_segment *segment);
  * storage is an INPUT, or OUTPUT; storages without elements may be NULL.  Buffers are made at the first run.  `times`,
  * where not NULL, has one record per node.  A failure's error->node is an index in the lowered graph. */
 PH_NODISCARD ph_status ph_segment_run(ph_segment *segment, const void *const *inputs, void *const *outputs,
-                                      ph_node_time *times, ph_error *error);
+                                      ph_buffer *const *states, ph_node_time *times, ph_error *error);
 
 #endif

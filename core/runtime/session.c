@@ -10,6 +10,7 @@
 #include "config/source.h"
 #include "config/weights.h"
 #include "passes/fuse.h"
+#include "passes/states.h"
 
 enum { MAX_PLANS = 16, ALIGNMENT = 64 };
 
@@ -47,6 +48,9 @@ static void release_all(ph_tensor **tensors, uint32_t count) {
 void ph_session_destroy(ph_session *session) {
   if (session == NULL) return;
   destroy_plans(session);
+  for (uint32_t i = 0; session->states != NULL && i < session->model->state_count; i++)
+    ph_state_free(&session->states[i]);
+  free(session->states);
   ph_program_cache_destroy(session->programs);
   if (!session->borrowed) {
     ph_open_device_close(session->device);
@@ -81,14 +85,15 @@ static ph_status fill(ph_session *session, const ph_session_options *options, ph
   const ph_model *model = session->model;
   PH_TRY(copy_keep(session, options, error));
   session->output_count = model->output_count + session->keep_count;
+  session->states = ph_new_array(model->state_count, sizeof(*session->states));
   session->inputs = ph_new_array(model->input_count, sizeof(*session->inputs));
   session->defaults = ph_new_array(model->input_count, sizeof(*session->defaults));
   session->weights = ph_new_array(model->weight_count, sizeof(*session->weights));
   session->aligned = ph_new_array(model->weight_count, sizeof(*session->aligned));
   session->outputs = ph_new_array(session->output_count, sizeof(*session->outputs));
   session->output_values = ph_new_array(session->output_count, sizeof(*session->output_values));
-  if (session->inputs == NULL || session->defaults == NULL || session->weights == NULL || session->aligned == NULL ||
-      session->outputs == NULL || session->output_values == NULL)
+  if (session->states == NULL || session->inputs == NULL || session->defaults == NULL || session->weights == NULL ||
+      session->aligned == NULL || session->outputs == NULL || session->output_values == NULL)
     return ph_fail_memory(error);
   for (uint32_t i = 0; i < session->output_count; i++) {
     bool declared = i < model->output_count;
@@ -146,6 +151,7 @@ ph_status ph_session_reset(ph_session *session, ph_error *error) {
       ph_tensor_release(plan->values[i]);
       plan->values[i] = NULL;
     }
+  for (uint32_t i = 0; i < session->model->state_count; i++) ph_state_free(&session->states[i]);
   session->poisoned = false;
   return PH_OK;
 }
@@ -269,11 +275,29 @@ static void warn(void *user, const char *text) {
   ph_context_log(user, PH_LOG_WARN, "%s", text);
 }
 
+/* The value of a path; NODE.weights and the like make a node that has steps give place to them. */
+static ph_status find_wanted(ph_net *net, const char *path, uint32_t *out, ph_error *error) {
+  *out = ph_net_value_find(net, path);
+  const char *dot = strrchr(path, '.');
+  for (uint32_t n = 0; *out == PH_NONE && dot != NULL && n < net->node_count; n++) {
+    const char *owner = net->nodes[n]->path;
+    size_t length = (size_t)(dot - path);
+    if (!ph_has_steps(net->nodes[n]) || strncmp(owner, path, length) != 0 || owner[length] != '\0') continue;
+    PH_TRY(ph_write_out(net, n, error));
+    *out = ph_net_value_find(net, path);
+    break;
+  }
+  return PH_OK;
+}
+
 /* Marks what is wanted; a path that the model does not have is an error that names the nearest. */
 static ph_status mark_outputs(ph_session *session, ph_net *net, uint32_t *out, ph_error *error) {
   for (uint32_t i = 0; i < session->output_count; i++) {
     const char *path = session->outputs[i].path;
-    out[i] = ph_net_value_find(net, path);
+    PH_TRY(find_wanted(net, path, &out[i], error));
+    if (out[i] != PH_NONE && net->values[out[i]].kind == PH_TENSOR_STATE)
+      return ph_fail(error, PH_INVALID, "%s: '%s' is a state, which lives on the device: ask for the value it becomes",
+                     session->model->file, path);
     if (out[i] != PH_NONE) {
       net->values[out[i]].kept = true;
       continue;
@@ -324,6 +348,7 @@ static ph_status build_plan(ph_session *session, ph_session_plan *plan, ph_error
   ph_weights_check_layouts(session->model, session->weights, &notes);
   PH_TRY(ph_bind(session->model, plan->dims, session->aligned, &notes, &plan->net, error));
   PH_TRY(mark_outputs(session, plan->net, session->output_values, error));
+  PH_TRY(ph_states_place(plan->net, &notes, error));
   PH_TRY(ph_fuse_attention(plan->net, error));
   PH_TRY(ph_place_nodes(plan->net, session->device, session->reference, &plan->placements, error));
   plan->value_count = plan->net->value_count;
@@ -415,35 +440,58 @@ static ph_status gather_inputs(ph_session *session, ph_session_plan *plan, ph_er
   return ph_check_indices(plan->net, plan->values, session->context, error);
 }
 
+/* What a segment reads and writes, by storage. */
+typedef struct segment_memory {
+  const void **inputs;
+  void **outputs;
+  ph_buffer **states;
+} segment_memory;
+
+static ph_status find_memory(ph_session *session, ph_session_plan *plan, ph_segment *segment, segment_memory *memory,
+                             ph_error *error) {
+  const ph_lowered *lowered = ph_segment_lowered(segment);
+  for (uint32_t i = 0; i < lowered->storage_count; i++) {
+    const ph_storage *storage = &lowered->storages[i];
+    const ph_net_value *value = &plan->net->values[storage->value];
+    if (storage->kind == PH_TENSOR_INPUT) memory->inputs[i] = plan->values[storage->value]->data;
+    if (storage->kind == PH_TENSOR_STATE || storage->next) {
+      PH_TRY(ph_state_buffer(&session->states[value->state], plan->net, plan->dims, value->state,
+                             ph_segment_device(segment), storage->next, &memory->states[i], error));
+    } else if (storage->kind == PH_TENSOR_OUTPUT) {
+      ph_tensor *tensor;
+      PH_TRY(make_output(value, &tensor, error));
+      set_value(plan, storage->value, tensor);
+      memory->outputs[i] = tensor->data;
+    }
+  }
+  return PH_OK;
+}
+
 static ph_status run_segment(ph_session *session, ph_session_plan *plan, uint32_t index, ph_error *error) {
   ph_segment *segment = plan->segments[index];
   const ph_lowered *lowered = ph_segment_lowered(segment);
-  const void **inputs = ph_new_array(lowered->storage_count, sizeof(*inputs));
-  void **outputs = ph_new_array(lowered->storage_count, sizeof(*outputs));
-  ph_status status = inputs != NULL && outputs != NULL ? PH_OK : ph_fail_memory(error);
-  for (uint32_t i = 0; i < lowered->storage_count && status == PH_OK; i++) {
-    const ph_storage *storage = &lowered->storages[i];
-    if (storage->kind == PH_TENSOR_INPUT) inputs[i] = plan->values[storage->value]->data;
-    if (storage->kind != PH_TENSOR_OUTPUT) continue;
-    ph_tensor *tensor;
-    status = make_output(&plan->net->values[storage->value], &tensor, error);
-    if (status != PH_OK) break;
-    set_value(plan, storage->value, tensor);
-    outputs[i] = tensor->data;
-  }
+  segment_memory memory = {.inputs = ph_new_array(lowered->storage_count, sizeof(*memory.inputs)),
+                           .outputs = ph_new_array(lowered->storage_count, sizeof(*memory.outputs)),
+                           .states = ph_new_array(lowered->storage_count, sizeof(*memory.states))};
+  bool ready = memory.inputs != NULL && memory.outputs != NULL && memory.states != NULL;
+  ph_status status = ready ? find_memory(session, plan, segment, &memory, error) : ph_fail_memory(error);
   if (status == PH_OK) {
     bool times = session->times && (ph_segment_device(segment)->limits.caps & PH_CAP_NODE_TIMES);
-    status = ph_segment_run(segment, inputs, outputs, times ? plan->times + plan->segment_first[index] : NULL, error);
+    status = ph_segment_run(segment, memory.inputs, memory.outputs, memory.states,
+                            times ? plan->times + plan->segment_first[index] : NULL, error);
     if (status != PH_OK && error != NULL && error->node < lowered->graph.node_count)
       ph_error_prefix(error, "node '%s': ", lowered->graph.nodes[error->node]->id);
   }
-  free(inputs);
-  free(outputs);
+  free(memory.inputs);
+  free(memory.outputs);
+  free(memory.states);
   return status;
 }
 
 static ph_status run_all(ph_session *session, ph_session_plan *plan, ph_error *error) {
   for (uint32_t i = 0; i < plan->segment_count; i++) PH_TRY(run_segment(session, plan, i, error));
+  for (uint32_t i = 0; i < plan->net->state_count; i++)
+    if (!plan->net->values[plan->net->states[i].next].in_place) ph_state_turn(&session->states[i]);
   return PH_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/context.h"
 #include "runtime/place.h"
 #include "runtime/segment.h"
+#include "runtime/states.h"
 
 /* The model at one set of dims on the session's devices. */
 typedef struct ph_session_plan {
@@ -28,6 +29,7 @@ struct ph_session {
   ph_open_device *device, *reference; /* reference: the fallback, or NULL */
   ph_program_cache *programs;
   ph_session_plan *plans, *current;
+  ph_state *states;     /* by model state */
   ph_tensor **inputs;   /* by model input: as given, NULL where not */
   ph_tensor **defaults; /* by model input: made from its source, at the dims of the last run */
   ph_tensor **weights;  /* by model weight, as resolved */
@@ -48,7 +50,7 @@ PH_NODISCARD ph_status ph_session_create_on(ph_context *context, ph_model *model
                                             ph_open_device *device, ph_open_device *reference, ph_session **out,
                                             ph_error *error);
 
-/* The host tensor of an input of the net: given, its default, or a scalar's value.  Makes defaults. */
+/* The host tensor of an input of the net: given, its default, or a scalar's value.  Borrowed; makes defaults. */
 PH_NODISCARD ph_status ph_session_input_tensor(ph_session *session, ph_session_plan *plan, uint32_t value,
                                                ph_tensor **out, ph_error *error);
 

@@ -174,8 +174,8 @@ static void mistakes(void **state) {
       REFUSED("inputs: [x], graph: []", "inputs: [x]", ":5:6: error: block 'u' needs 'outputs'"),
       REFUSED("inputs: [x], graph: [], outputs: []", "inputs: [x]",
               ":5:40: error: a block's outputs are a list of names or a mapping, and at least one"),
-      REFUSED("inputs: [x], state: {c: {shape: [1], next: x}}, graph: [], outputs: [x]", "inputs: [x]",
-              ":5:20: error: state is not yet supported"),
+      REFUSED("inputs: [x], state: {c: {shape: [1], next: d}}, graph: [], outputs: [x]", "inputs: [x]",
+              ":5:50: error: there is no value 'd' (in block 'u', called at line 7)"),
       REFUSED(
           "inputs: [x, x], graph: [], outputs: [x]", "inputs: [x, x]",
           ":5:19: error: 'x' is taken: line 5 has it already; inputs, weights and nodes share their names (in block "
