@@ -4,16 +4,26 @@
 #include "base/dtype.h"
 #include "blas/op.h"
 
-typedef void binary_run(const float *a, int64_t step_a, const float *b, int64_t step_b, int64_t count, float *y);
+/* Strides in elements; 0 repeats. */
+typedef void binary_run(const void *a, int64_t step_a, const void *b, int64_t step_b, int64_t count, void *y);
 
-#define RUN(name, expression)                                                                                          \
-  static void name(const float *a, int64_t step_a, const float *b, int64_t step_b, int64_t count, float *y) {          \
-    for (int64_t i = 0; i < count; i++, a += step_a, b += step_b) y[i] = expression;                                   \
+/* Integers are added as unsigned ones: overflow wraps. */
+#define RUN(name, type, operator)                                                                                      \
+  static void name(const void *a, int64_t step_a, const void *b, int64_t step_b, int64_t count, void *y) {             \
+    const type *from_a = a, *from_b = b;                                                                               \
+    type *to = y;                                                                                                      \
+    for (int64_t i = 0; i < count; i++) to[i] = from_a[i * step_a] operator from_b[i * step_b];                        \
   }
-RUN(run_add, *a + *b)
-RUN(run_sub, *a - *b)
-RUN(run_mul, *a **b)
-RUN(run_div, *a / *b)
+RUN(add_f32, float, +)
+RUN(sub_f32, float, -)
+RUN(mul_f32, float, *)
+RUN(div_f32, float, /)
+RUN(add_i32, uint32_t, +)
+RUN(sub_i32, uint32_t, -)
+RUN(mul_i32, uint32_t, *)
+RUN(add_i64, uint64_t, +)
+RUN(sub_i64, uint64_t, -)
+RUN(mul_i64, uint64_t, *)
 
 typedef struct binary {
   binary_run *run;
@@ -27,11 +37,13 @@ static bool continues(const blas_operand *operand, uint32_t axis, int64_t length
   return operand->dims[axis] == 1 || operand->strides[axis] == length * step;
 }
 
-static ph_status plan_binary(blas_planner *planner, binary_run *run, ph_error *error) {
+static ph_status plan_binary(blas_planner *planner, binary_run *f32, binary_run *i32, binary_run *i64,
+                             ph_error *error) {
   const blas_operand *a = &planner->node->in[0], *b = &planner->node->in[1], *y = &planner->node->out[0];
-  if (!ph_dtype_is_real(y->dtype))
-    return ph_fail(error, PH_UNSUPPORTED, "%s of %s: blas computes with f32, f16 and bf16; cast before it",
-                   planner->source->op, ph_dtype_name(y->dtype));
+  binary_run *run = y->dtype == PH_I32 ? i32 : y->dtype == PH_I64 ? i64 : ph_dtype_is_real(y->dtype) ? f32 : NULL;
+  if (run == NULL)
+    return ph_fail(error, PH_UNSUPPORTED, "%s of %s: blas takes f32, f16 and bf16 there%s", planner->source->op,
+                   ph_dtype_name(y->dtype), i32 != NULL ? ", i32 and i64" : "");
   binary *p = blas_parameters(planner, sizeof(*p));
   if (p == NULL) return ph_fail_memory(error);
   *p = (binary){.run = run, .outer = y->rank, .length = 1};
@@ -49,26 +61,27 @@ static ph_status plan_binary(blas_planner *planner, binary_run *run, ph_error *e
 static void run_binary(const blas_call *call) {
   const binary *p = call->node->parameters;
   const blas_operand *a = &call->node->in[0], *b = &call->node->in[1], *y = &call->node->out[0];
+  size_t size = y->dtype == PH_I64 ? sizeof(int64_t) : sizeof(float); /* of what the loops see */
   int64_t index[PH_MAX_RANK] = {0};
-  float *to = call->out[0];
+  char *to = call->out[0];
   do {
-    const float *from_a = call->in[0], *from_b = call->in[1];
+    const char *from_a = call->in[0], *from_b = call->in[1];
     for (uint32_t i = 0; i < p->outer; i++) {
-      from_a += index[i] * a->strides[i];
-      from_b += index[i] * b->strides[i];
+      from_a += (size_t)(index[i] * a->strides[i]) * size;
+      from_b += (size_t)(index[i] * b->strides[i]) * size;
     }
     p->run(from_a, p->step_a, from_b, p->step_b, p->length, to);
-    to += p->length;
+    to += (size_t)p->length * size;
   } while (blas_next(p->outer, y->dims, index));
 }
 
-#define BINARY(name_)                                                                                                  \
+#define BINARY(name_, ...)                                                                                             \
   static ph_status plan_##name_(blas_planner *planner, ph_error *error) {                                              \
-    return plan_binary(planner, run_##name_, error);                                                                   \
+    return plan_binary(planner, __VA_ARGS__, error);                                                                   \
   }                                                                                                                    \
   const blas_op blas_##name_ = {                                                                                       \
       .name = #name_, .version = 1, .computes = true, .repeats = true, .plan = plan_##name_, .run = run_binary}
-BINARY(add);
-BINARY(sub);
-BINARY(mul);
-BINARY(div);
+BINARY(add, add_f32, add_i32, add_i64);
+BINARY(sub, sub_f32, sub_i32, sub_i64);
+BINARY(mul, mul_f32, mul_i32, mul_i64);
+BINARY(div, div_f32, NULL, NULL);
