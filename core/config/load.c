@@ -46,12 +46,10 @@ static ph_status read_input(ph_loader *loader, const ph_yaml *node, ph_model_inp
   PH_TRY(ph_read_shape(loader, NULL, shape, input->dims, &input->rank));
   for (uint32_t i = 0; i < input->rank; i++) name_input_dim(loader, input->dims[i]);
   const ph_yaml *dtype = ph_yaml_get(node, "dtype"), *initial = ph_yaml_get(node, "default");
-  const ph_yaml_pair *hold = ph_yaml_find(node, "hold");
+  const ph_yaml *hold = ph_yaml_get(node, "hold");
   if (dtype != NULL) PH_TRY(ph_read_dtype(loader, dtype, &input->dtype));
   if (initial != NULL) PH_TRY(ph_source_read(loader, NULL, initial, &input->initial));
-  if (hold != NULL) PH_TRY(ph_read_boolean(loader, hold->value, "hold", &input->hold));
-  if (input->hold) return ph_fail_at(loader->error, hold->place, "hold is not yet supported: leave it away");
-  return PH_OK;
+  return hold != NULL ? ph_read_boolean(loader, hold, "hold", &input->hold) : PH_OK;
 }
 
 static ph_status read_inputs(ph_loader *loader, ph_frame *top, const ph_yaml *node) {

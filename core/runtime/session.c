@@ -51,6 +51,7 @@ void ph_session_destroy(ph_session *session) {
   for (uint32_t i = 0; session->states != NULL && i < session->model->state_count; i++)
     ph_state_free(&session->states[i]);
   free(session->states);
+  ph_held_free(&session->held);
   ph_program_cache_destroy(session->programs);
   if (!session->borrowed) {
     ph_open_device_close(session->device);
@@ -152,6 +153,7 @@ ph_status ph_session_reset(ph_session *session, ph_error *error) {
       plan->values[i] = NULL;
     }
   for (uint32_t i = 0; i < session->model->state_count; i++) ph_state_free(&session->states[i]);
+  ph_held_free(&session->held);
   session->poisoned = false;
   return PH_OK;
 }
@@ -324,20 +326,21 @@ static ph_status refuse(const ph_session *session, const ph_session_plan *plan, 
                      : "");
 }
 
-/* Cuts the nodes into maximal runs on one device and prepares each. */
-static ph_status make_segments(ph_session *session, ph_session_plan *plan, ph_error *error) {
+/* Cuts the nodes into maximal runs on one device, all held or none, and prepares each. */
+static ph_status make_segments(ph_session *session, ph_session_plan *plan, uint32_t held, ph_error *error) {
   ph_net *net = plan->net;
   plan->segments = ph_new_array(net->node_count, sizeof(*plan->segments));
   plan->segment_first = ph_new_array(net->node_count, sizeof(*plan->segment_first));
   if (plan->segments == NULL || plan->segment_first == NULL) return ph_fail_memory(error);
   for (uint32_t first = 0, end; first < net->node_count; first = end) {
     const ph_open_device *device = plan->placements[first].device;
-    for (end = first + 1; end < net->node_count && plan->placements[end].device == device;) end++;
+    for (end = first + 1; end < net->node_count && plan->placements[end].device == device && end != held;) end++;
     ph_lowered *lowered;
     PH_TRY(ph_lower(net, net->nodes + first, end - first, PH_LOWER_RUN, &lowered, error));
     plan->segment_first[plan->segment_count] = first;
     PH_TRY(ph_segment_create(device, session->programs, net, lowered, &plan->segments[plan->segment_count], error));
     plan->segment_count++;
+    if (first < held) plan->held_segments++;
   }
   return PH_OK;
 }
@@ -351,6 +354,8 @@ static ph_status build_plan(ph_session *session, ph_session_plan *plan, ph_error
   PH_TRY(ph_states_place(plan->net, &notes, error));
   PH_TRY(ph_fuse_attention(plan->net, error));
   PH_TRY(ph_place_nodes(plan->net, session->device, session->reference, &plan->placements, error));
+  uint32_t held;
+  PH_TRY(ph_hold_first(plan->net, plan->placements, &held, error));
   plan->value_count = plan->net->value_count;
   plan->values = ph_new_array(plan->value_count, sizeof(*plan->values));
   plan->times = ph_new_array(plan->net->node_count, sizeof(*plan->times));
@@ -358,7 +363,7 @@ static ph_status build_plan(ph_session *session, ph_session_plan *plan, ph_error
   if (plan->values == NULL || plan->times == NULL || plan->reports == NULL) return ph_fail_memory(error);
   for (uint32_t i = 0; i < plan->net->node_count; i++)
     plan->refused = plan->refused || plan->placements[i].device == NULL;
-  return plan->refused ? PH_OK : make_segments(session, plan, error);
+  return plan->refused ? PH_OK : make_segments(session, plan, held, error);
 }
 
 static bool same_dims(const ph_session *session, const ph_dim *a, const ph_dim *b) {
@@ -488,8 +493,54 @@ static ph_status run_segment(ph_session *session, ph_session_plan *plan, uint32_
   return status;
 }
 
+/* Takes what an earlier run, perhaps of a plan for other dims, gave for the outputs of a segment; false where it gave
+ * not all. */
+static bool take_held(ph_session *session, ph_session_plan *plan, uint32_t index) {
+  const ph_lowered *lowered = ph_segment_lowered(plan->segments[index]);
+  for (uint32_t i = 0; i < lowered->storage_count; i++) {
+    uint32_t value = lowered->storages[i].value;
+    if (lowered->storages[i].kind != PH_TENSOR_OUTPUT) continue;
+    ph_tensor *tensor = ph_held_find(&session->held, plan->net->values[value].path, &plan->net->values[value].type);
+    if (tensor == NULL) return false;
+    set_value(plan, value, ph_tensor_retain(tensor));
+  }
+  return true;
+}
+
+static ph_status keep_held(ph_session *session, ph_session_plan *plan, uint32_t index, ph_error *error) {
+  const ph_lowered *lowered = ph_segment_lowered(plan->segments[index]);
+  for (uint32_t i = 0; i < lowered->storage_count; i++) {
+    uint32_t value = lowered->storages[i].value;
+    if (lowered->storages[i].kind == PH_TENSOR_OUTPUT)
+      PH_TRY(ph_held_add(&session->held, plan->net->values[value].path, plan->values[value], error));
+  }
+  return PH_OK;
+}
+
+/* The segments that depend on held inputs and weights alone run where those inputs are new. */
+static ph_status run_held(ph_session *session, ph_session_plan *plan, ph_error *error) {
+  if (plan->held_segments == 0) return PH_OK;
+  const ph_model *model = session->model;
+  ph_tensor **inputs = ph_new_array(model->input_count, sizeof(*inputs));
+  if (inputs == NULL) return ph_fail_memory(error);
+  for (uint32_t i = 0; i < plan->net->value_count; i++) {
+    const ph_net_value *value = &plan->net->values[i];
+    if (value->kind == PH_TENSOR_INPUT && value->input != PH_NONE) inputs[value->input] = plan->values[i];
+  }
+  ph_status status = PH_OK;
+  if (!ph_held_is_of(&session->held, model, inputs)) status = ph_held_start(&session->held, model, inputs, error);
+  for (uint32_t i = 0; i < plan->held_segments && status == PH_OK; i++) {
+    if (take_held(session, plan, i)) continue;
+    status = run_segment(session, plan, i, error);
+    if (status == PH_OK) status = keep_held(session, plan, i, error);
+  }
+  free(inputs);
+  return status;
+}
+
 static ph_status run_all(ph_session *session, ph_session_plan *plan, ph_error *error) {
-  for (uint32_t i = 0; i < plan->segment_count; i++) PH_TRY(run_segment(session, plan, i, error));
+  PH_TRY(run_held(session, plan, error));
+  for (uint32_t i = plan->held_segments; i < plan->segment_count; i++) PH_TRY(run_segment(session, plan, i, error));
   for (uint32_t i = 0; i < plan->net->state_count; i++)
     if (!plan->net->values[plan->net->states[i].next].in_place) ph_state_turn(&session->states[i]);
   return PH_OK;

@@ -3,6 +3,7 @@
 #define POLYHEAD_RUNTIME_SESSION_H
 
 #include "runtime/context.h"
+#include "runtime/hold.h"
 #include "runtime/place.h"
 #include "runtime/segment.h"
 #include "runtime/states.h"
@@ -16,6 +17,7 @@ typedef struct ph_session_plan {
   ph_segment **segments;
   uint32_t *segment_first; /* the first node of each segment */
   uint32_t segment_count;
+  uint32_t held_segments;  /* the first ones, which depend on held inputs and weights alone */
   ph_tensor **values;      /* by net value: on the host, during and after a run; NULL where not there */
   uint32_t value_count;    /* of `values`: whoever writes nodes out afterwards adds values to the net */
   ph_node_time *times;     /* by node of the net */
@@ -30,6 +32,7 @@ struct ph_session {
   ph_program_cache *programs;
   ph_session_plan *plans, *current;
   ph_state *states;     /* by model state */
+  ph_held held;         /* what those segments gave, for the plans of all dims */
   ph_tensor **inputs;   /* by model input: as given, NULL where not */
   ph_tensor **defaults; /* by model input: made from its source, at the dims of the last run */
   ph_tensor **weights;  /* by model weight, as resolved */

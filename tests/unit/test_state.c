@@ -32,6 +32,18 @@ static const char carry_config[] = "polyhead: 1\n"
                                    "  - {name: y, op: add, inputs: [a, more]}\n"
                                    "outputs: [y, more]\n";
 
+/* `far` depends on the held input alone, and `near` on both. */
+static const char held_config[] = "polyhead: 1\n"
+                                  "dims: {batch: 1, long: 3, short: 1, model: 2}\n"
+                                  "inputs:\n"
+                                  "  source: {shape: [batch, long, model], hold: true, default: {fill: 1}}\n"
+                                  "  x: {shape: [batch, short, model], default: {fill: 1}}\n"
+                                  "graph:\n"
+                                  "  - {name: near, op: exp, inputs: [x]}\n"
+                                  "  - {name: far, op: exp, inputs: [source]}\n"
+                                  "  - {name: y, op: attention, inputs: [near, far, far]}\n"
+                                  "outputs: [y, far]\n";
+
 typedef struct fixture {
   void *folder;
   ph_context *context;
@@ -172,11 +184,46 @@ static void what_it_becomes_must_look_like_it(void **state) {
   ph_session_destroy(session);
 }
 
+static ph_tensor *filled(int64_t rows, float value) {
+  ph_tensor *x;
+  assert_int_equal(ph_tensor_create(PH_F32, 3, (int64_t[]){1, rows, 2}, &x, NULL), PH_OK);
+  for (size_t i = 0; i < x->count; i++) ((float *)x->data)[i] = value;
+  return x;
+}
+
+/* The same tensor comes out as long as it is not computed anew. */
+static void what_is_held_is_computed_once(void **state) {
+  fixture *f = *state;
+  assert_int_equal(load(f, held_config), PH_OK);
+  ph_session *session = open_session(f, "reference", PH_FALLBACK_NONE);
+  assert_int_equal(ph_session_run(session, &f->error), PH_OK);
+  assert_string_equal(ph_session_node(session, 0)->path, "far"); /* first, whatever the file's order */
+  ph_tensor *kept = ph_tensor_retain(ph_session_output(session, 1)->tensor);
+  ph_tensor *x = filled(4, 2);
+  assert_int_equal(ph_session_set_input(session, "x", x, &f->error), PH_OK);
+  assert_int_equal(ph_session_run(session, &f->error), PH_OK); /* other dims, so another plan */
+  assert_ptr_equal(ph_session_output(session, 1)->tensor, kept);
+  ph_tensor *source = filled(3, 0);
+  assert_int_equal(ph_session_set_input(session, "source", source, &f->error), PH_OK);
+  assert_int_equal(ph_session_run(session, &f->error), PH_OK);
+  assert_ptr_not_equal(ph_session_output(session, 1)->tensor, kept);
+  assert_true(((const float *)ph_session_output(session, 1)->tensor->data)[0] == 1.0f);
+  assert_true(((const float *)ph_session_output(session, 0)->tensor->data)[0] == 1.0f);
+  ph_tensor_release(kept);
+  ph_tensor_release(x);
+  ph_tensor_release(source);
+  ph_session_destroy(session);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(chunks_equal_one_pass),       TEST(a_write_past_the_end_changes_nothing), TEST(everyone_reads_the_old_value),
-      TEST(a_state_lives_on_one_device), TEST(what_it_becomes_must_look_like_it),
+      TEST(chunks_equal_one_pass),
+      TEST(a_write_past_the_end_changes_nothing),
+      TEST(everyone_reads_the_old_value),
+      TEST(a_state_lives_on_one_device),
+      TEST(what_it_becomes_must_look_like_it),
+      TEST(what_is_held_is_computed_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
