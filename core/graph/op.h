@@ -23,7 +23,8 @@ typedef enum ph_index_rule {
   PH_INDEX_CACHE_OFFSET, /* 0 <= v, and v + written extent <= slots unless ring */
   PH_INDEX_NOT_NEGATIVE,
   PH_INDEX_ROTARY,    /* 0 <= v (+ rows - 1 for an offset) < rows of cos, where cos is a table */
-  PH_INDEX_BELOW_SIZE /* 0 <= v < the attribute `size` (one_hot) */
+  PH_INDEX_BELOW_SIZE, /* 0 <= v < the attribute `size` (one_hot) */
+  PH_INDEX_BELOW_AXIS  /* 0 <= v < n, n the extent of the attribute `axis` in role `of` (cross_entropy) */
 } ph_index_rule;
 
 enum { PH_TYPES_REAL = 1u << 0, PH_TYPES_INTEGER = 1u << 1, PH_TYPES_BOOL = 1u << 2, PH_TYPES_ANY = 7u };

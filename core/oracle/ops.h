@@ -96,6 +96,23 @@ static inline double ph_sum_excess(const ph_sum *sum) {
   return fabs(sum->serial - sum->value) / PH_F32_ROUNDOFF;
 }
 
+/* ---- rows: the lines along one axis ---- */
+
+/* Every row along the attribute `axis` (absent: the last one) of input 0, whatever its place. */
+typedef struct ph_rows {
+  ph_view x;
+  uint32_t axis;
+  int64_t length, inner;                         /* elements of a row; their distance in an output of x's dims */
+  int64_t dims[PH_MAX_RANK], index[PH_MAX_RANK]; /* of x with the axis as 1; of the row at hand, moved on by the user */
+  double *row, *out;                             /* room for a row each */
+} ph_rows;
+
+PH_NODISCARD ph_status ph_rows_open(const ph_oracle_call *call, ph_rows *out);
+int64_t ph_rows_count(const ph_rows *rows);
+/* Reads row number `number`, at rows->index, into rows->row; its element i has the place returned + i * rows->inner in
+ * an output of x's dims. */
+int64_t ph_rows_read(ph_rows *rows, int64_t number);
+
 /* ---- rules that several ops follow ---- */
 
 /* One row of softmax. */
@@ -140,6 +157,8 @@ ph_oracle_function ph_oracle_relu, ph_oracle_gelu, ph_oracle_silu, ph_oracle_tan
     ph_oracle_exp, ph_oracle_softcap;
 ph_oracle_function ph_oracle_positions, ph_oracle_sinusoidal_position, ph_oracle_rotary;
 ph_oracle_function ph_oracle_embedding, ph_oracle_gather, ph_oracle_cache_write;
+ph_oracle_function ph_oracle_mean, ph_oracle_argmax, ph_oracle_l2_normalize, ph_oracle_one_hot, ph_oracle_dropout;
+ph_oracle_function ph_oracle_cross_entropy, ph_oracle_mse;
 ph_oracle_function ph_oracle_split_heads, ph_oracle_concat_heads, ph_oracle_concat, ph_oracle_split, ph_oracle_slice,
     ph_oracle_transpose, ph_oracle_reshape, ph_oracle_expand, ph_oracle_cast;
 

@@ -60,6 +60,13 @@ static const oracle_row table[] = {
     {"expand", 1, 0, ph_oracle_expand},
     {"cast", 1, 0, ph_oracle_cast},
     {"cache_write", 1, 0, ph_oracle_cache_write},
+    {"mean", 1, ACCUM | BUILTIN, ph_oracle_mean},
+    {"argmax", 1, 0, ph_oracle_argmax},
+    {"l2_normalize", 1, ACCUM | BUILTIN, ph_oracle_l2_normalize},
+    {"one_hot", 1, 0, ph_oracle_one_hot},
+    {"cross_entropy", 1, WEIGHT | ACCUM | BUILTIN, ph_oracle_cross_entropy},
+    {"mse", 1, ACCUM | BUILTIN, ph_oracle_mse},
+    {"dropout", 1, 0, ph_oracle_dropout},
 };
 
 static const oracle_row *find(const char *op, uint32_t version) {

@@ -24,36 +24,6 @@ ph_softmax_row ph_softmax_of(const double *x, int64_t count, double sink, double
   return row;
 }
 
-/* Every row along the attribute `axis` of x, whatever its place. */
-typedef struct rows {
-  ph_view x;
-  uint32_t axis;
-  int64_t length, inner; /* elements of a row; their distance in the output */
-  int64_t dims[PH_MAX_RANK], index[PH_MAX_RANK];
-  double *row, *out;
-} rows;
-
-static ph_status open_rows(const ph_oracle_call *call, rows *r) {
-  *r = (rows){.x = ph_call_input(call, 0)};
-  PH_TRY(ph_call_axis(call, r->x.rank, r->x.rank - 1, &r->axis));
-  r->length = r->x.dims[r->axis];
-  r->inner = ph_product(r->x.rank - r->axis - 1, r->x.dims + r->axis + 1);
-  for (uint32_t i = 0; i < r->x.rank; i++) r->dims[i] = i == r->axis ? 1 : r->x.dims[i];
-  r->row = ph_call_reals(call, r->length);
-  r->out = ph_call_reals(call, r->length);
-  return r->row != NULL && r->out != NULL ? PH_OK : ph_fail_memory(call->error);
-}
-
-/* Reads row number `number`, at r->index; its element i goes to the output at the place returned + i * r->inner. */
-static int64_t read_row(rows *r, int64_t number) {
-  ph_view_run(&r->x, ph_view_at(&r->x, r->x.rank, r->index), r->x.strides[r->axis], r->length, r->row);
-  return number / r->inner * r->length * r->inner + number % r->inner;
-}
-
-static int64_t row_count(const rows *r) {
-  return ph_product(r->x.rank, r->dims);
-}
-
 /* Magnitudes of the log of a sum: `slope` is the effect of the terms' relative errors. */
 static void log_magnitudes(ph_oracle_output *out, int64_t at, double slope, const ph_softmax_row *row) {
   if (out->magnitude[PH_MAGNITUDE_WEIGHT] == NULL) return;
@@ -63,13 +33,13 @@ static void log_magnitudes(ph_oracle_output *out, int64_t at, double slope, cons
 }
 
 ph_status ph_oracle_softmax(const ph_oracle_call *call) {
-  rows r;
-  PH_TRY(open_rows(call, &r));
+  ph_rows r;
+  PH_TRY(ph_rows_open(call, &r));
   ph_view sinks = ph_call_input(call, 1);
   ph_oracle_output *y = ph_call_output(call, 0), *lse = ph_call_output(call, 1);
-  int64_t count = row_count(&r);
+  int64_t count = ph_rows_count(&r);
   for (int64_t number = 0; number < count; number++) {
-    int64_t to = read_row(&r, number);
+    int64_t to = ph_rows_read(&r, number);
     double sink =
         sinks.present ? ph_view_real(&sinks, r.index[1] * sinks.strides[0]) : -INFINITY; /* x is [B, H, Sq, Sk] */
     ph_softmax_row row = ph_softmax_of(r.row, r.length, sink, r.out);
@@ -95,12 +65,12 @@ ph_status ph_oracle_softmax(const ph_oracle_call *call) {
 
 /* The log of softmax's result, so -inf where that is 0, in an empty row too. */
 ph_status ph_oracle_log_softmax(const ph_oracle_call *call) {
-  rows r;
-  PH_TRY(open_rows(call, &r));
+  ph_rows r;
+  PH_TRY(ph_rows_open(call, &r));
   ph_oracle_output *y = ph_call_output(call, 0);
-  int64_t count = row_count(&r);
+  int64_t count = ph_rows_count(&r);
   for (int64_t number = 0; number < count; number++) {
-    int64_t to = read_row(&r, number);
+    int64_t to = ph_rows_read(&r, number);
     ph_softmax_row row = ph_softmax_of(r.row, r.length, -INFINITY, r.out);
     for (int64_t i = 0; i < r.length; i++) {
       double below = r.row[i] == -INFINITY ? -INFINITY : r.row[i] - row.max;
@@ -114,12 +84,12 @@ ph_status ph_oracle_log_softmax(const ph_oracle_call *call) {
 
 /* 1 at the first maximum; NaN counts as the maximum, a row of -inf has none. */
 ph_status ph_oracle_hardmax(const ph_oracle_call *call) {
-  rows r;
-  PH_TRY(open_rows(call, &r));
+  ph_rows r;
+  PH_TRY(ph_rows_open(call, &r));
   ph_oracle_output *y = ph_call_output(call, 0);
-  int64_t count = row_count(&r);
+  int64_t count = ph_rows_count(&r);
   for (int64_t number = 0; number < count; number++) {
-    int64_t to = read_row(&r, number), best = -1;
+    int64_t to = ph_rows_read(&r, number), best = -1;
     double max = -INFINITY;
     for (int64_t i = 0; i < r.length && !isnan(max); i++)
       if (r.row[i] > max || isnan(r.row[i])) {

@@ -127,6 +127,29 @@ int64_t ph_subtract_clamped(int64_t a, int64_t b) {
   return __builtin_sub_overflow(a, b, &difference) ? (b < 0 ? INT64_MAX : INT64_MIN) : difference;
 }
 
+/* ---- rows ---- */
+
+ph_status ph_rows_open(const ph_oracle_call *call, ph_rows *out) {
+  *out = (ph_rows){.x = ph_call_input(call, 0)};
+  PH_TRY(ph_call_axis(call, out->x.rank, out->x.rank - 1, &out->axis));
+  out->length = out->x.dims[out->axis];
+  out->inner = ph_product(out->x.rank - out->axis - 1, out->x.dims + out->axis + 1);
+  for (uint32_t i = 0; i < out->x.rank; i++) out->dims[i] = i == out->axis ? 1 : out->x.dims[i];
+  out->row = ph_call_reals(call, out->length);
+  out->out = ph_call_reals(call, out->length);
+  return out->row != NULL && out->out != NULL ? PH_OK : ph_fail_memory(call->error);
+}
+
+int64_t ph_rows_count(const ph_rows *rows) {
+  return ph_product(rows->x.rank, rows->dims);
+}
+
+int64_t ph_rows_read(ph_rows *rows, int64_t number) {
+  int64_t at = ph_view_at(&rows->x, rows->x.rank, rows->index);
+  ph_view_run(&rows->x, at, rows->x.strides[rows->axis], rows->length, rows->row);
+  return number / rows->inner * rows->length * rows->inner + number % rows->inner;
+}
+
 /* ---- sums ---- */
 
 ph_sum ph_sum_products(const double *a, const double *b, int64_t count, bool all) {

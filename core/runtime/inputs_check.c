@@ -52,6 +52,9 @@ static bool range_of(const checker *c, const ph_net_node *node, const ph_op_role
     *out = (range){-extent, extent - 1, "the axis is not that long"};
     return true;
   }
+  case PH_INDEX_BELOW_AXIS:
+    *out = (range){0, of->dims[int_attr(node, "axis")].value - 1, "there is no such class"};
+    return true;
   case PH_INDEX_LENGTH:
     *out = (range){0, of->dims[of->rank - (strcmp(role->of, "k") == 0 ? 2 : 1)].value, "there are not so many keys"};
     return true;
