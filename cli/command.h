@@ -18,14 +18,15 @@ typedef struct cli_command {
   const char *name;
   const char *arguments; /* "CONFIG", "[NAME]", "" */
   uint32_t least, most;  /* how many arguments */
-  unsigned options;
+  cli_option_set options;
   const char *summary; /* one line */
   const char *text;    /* what `polyhead NAME --help` says beside the options */
   /* A failure's exit code follows from its status. */
   ph_status (*run)(const cli_options *options, cli_result *result, ph_error *error);
 } cli_command;
 
-extern const cli_command cli_run, cli_check, cli_compare, cli_conform, cli_devices, cli_plugins, cli_ops, cli_schema, cli_help;
+extern const cli_command cli_run, cli_check, cli_compare, cli_conform, cli_graph, cli_heatmap, cli_devices, cli_plugins,
+    cli_ops, cli_schema, cli_help;
 
 extern const cli_command *const cli_commands[]; /* in the order of the help; NULL-terminated */
 /* NULL if unknown; *error then names the nearest. */

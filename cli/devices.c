@@ -19,8 +19,7 @@ static ph_status print_devices(ph_context *context, ph_error *error) {
         &table, (const char *const[]){device->spec, cli_device_kind_text(info->kind), info->name, memory.text, driver});
   }
   PH_TRY(cli_table_print(&table, stdout, error));
-  for (uint32_t i = 0; i < ph_context_problem_count(context); i++)
-    printf("%s\n", ph_context_problem(context, i));
+  for (uint32_t i = 0; i < ph_context_problem_count(context); i++) printf("%s\n", ph_context_problem(context, i));
   return PH_OK;
 }
 

@@ -10,7 +10,7 @@
 #include "base/text.h"
 
 typedef struct option_row {
-  unsigned bit;
+  cli_option_set bit;
   char letter;                 /* 0: none */
   const char *name, *argument; /* argument NULL: a flag */
   const char *text;
@@ -35,6 +35,9 @@ static const option_row rows[] = {
     {CLI_SHOW, 0, "show", "CASE", "print a case as a config and run nothing"},
     {CLI_JUNIT, 0, "junit", "FILE", "write the outcome as JUnit XML, too"},
     {CLI_REQUIRED, 0, "required", "FILE", "what the backend promises, instead of required/BACKEND.yaml"},
+    {CLI_TENSOR, 0, "tensor", "PATH", "the value to draw; several, or * in it, become the rows of a grid"},
+    {CLI_HEAD, 0, "head", "N", "this head alone"},
+    {CLI_FORMAT, 0, "format", "FORMAT", "dot (the default), mermaid or svg"},
     {CLI_FALLBACK, 0, "fallback", "POLICY", "for nodes that the device refuses: none (an error) or reference"},
     {CLI_PLUGIN, 0, "plugin", "FILE", "load this backend first; may be repeated"},
     {CLI_VERBOSE, 'v', "verbose", NULL, "say more; twice: everything"},
@@ -56,7 +59,7 @@ static const option_row *find_letter(char letter) {
 }
 
 /* `row`: the option where another command has it, else NULL. */
-static ph_status unknown_option(const char *command, unsigned accepted, const char *word, const option_row *row,
+static ph_status unknown_option(const char *command, cli_option_set accepted, const char *word, const option_row *row,
                                 ph_error *error) {
   if (row != NULL)
     return ph_fail(error, PH_INVALID, "'polyhead %s' takes no option '--%s'; 'polyhead %s --help' lists those it takes",
@@ -91,7 +94,7 @@ static void add(cli_list *list, const char *text) {
   list->items[list->count++] = text;
 }
 
-static ph_status apply(const option_row *row, const char *command, unsigned accepted, const char *value,
+static ph_status apply(const option_row *row, const char *command, cli_option_set accepted, const char *value,
                        cli_options *out, ph_error *error) {
   switch (row->bit) {
   case CLI_DEVICE:
@@ -134,6 +137,13 @@ static ph_status apply(const option_row *row, const char *command, unsigned acce
     return apply_once(row->name, value, &out->set, error);
   case CLI_FILTER:
     return apply_once(row->name, value, &out->filter, error);
+  case CLI_TENSOR:
+    add(&out->tensors, value);
+    break;
+  case CLI_HEAD:
+    return apply_once(row->name, value, &out->head, error);
+  case CLI_FORMAT:
+    return apply_once(row->name, value, &out->format, error);
   case CLI_SHOW:
     return apply_once(row->name, value, &out->show, error);
   case CLI_JUNIT:
@@ -168,7 +178,7 @@ static ph_status apply(const option_row *row, const char *command, unsigned acce
 }
 
 /* "--name", "--name=value" or "--name value"; *next is the word after it, and moves where that was taken. */
-static ph_status parse_long(const char *command, unsigned accepted, const char *word, char *const **next,
+static ph_status parse_long(const char *command, cli_option_set accepted, const char *word, char *const **next,
                             cli_options *out, ph_error *error) {
   size_t length = strcspn(word + 2, "=");
   const option_row *row = find_long(word + 2, length);
@@ -185,7 +195,7 @@ static ph_status parse_long(const char *command, unsigned accepted, const char *
 }
 
 /* "-v", "-vv", "-dpocl" or "-d pocl". */
-static ph_status parse_short(const char *command, unsigned accepted, const char *word, char *const **next,
+static ph_status parse_short(const char *command, cli_option_set accepted, const char *word, char *const **next,
                              cli_options *out, ph_error *error) {
   for (const char *letter = word + 1; *letter != '\0'; letter++) {
     const option_row *row = find_letter(*letter);
@@ -201,11 +211,11 @@ static ph_status parse_short(const char *command, unsigned accepted, const char 
   return PH_OK;
 }
 
-ph_status cli_options_parse(const char *command, unsigned accepted, int argc, char *const *argv, cli_options *out,
+ph_status cli_options_parse(const char *command, cli_option_set accepted, int argc, char *const *argv, cli_options *out,
                             ph_error *error) {
   *out = (cli_options){0};
-  cli_list *lists[] = {&out->arguments, &out->devices, &out->plugins, &out->weights,
-                       &out->inputs,    &out->outputs, &out->dims,    &out->loads,   &out->suites};
+  cli_list *lists[] = {&out->arguments, &out->devices, &out->plugins, &out->weights, &out->inputs,
+                       &out->outputs,   &out->dims,    &out->loads,   &out->suites,  &out->tensors};
   for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
     lists[i]->items = ph_new_array((size_t)argc, sizeof(char *));
     if (lists[i]->items == NULL) return ph_fail_memory(error);
@@ -236,10 +246,11 @@ void cli_options_free(cli_options *options) {
   free(options->dims.items);
   free(options->loads.items);
   free(options->suites.items);
+  free(options->tensors.items);
   *options = (cli_options){0};
 }
 
-void cli_options_print(unsigned accepted, FILE *to) {
+void cli_options_print(cli_option_set accepted, FILE *to) {
   for (size_t i = 0; i < ROW_COUNT; i++) {
     const option_row *row = &rows[i];
     if ((accepted & row->bit) == 0) continue;

@@ -6,33 +6,36 @@
 #include <stdio.h>
 
 /* An option as a bit, so that a command can say which ones it takes. */
-enum {
-  CLI_DEVICE = 1u << 0,
-  CLI_WEIGHTS = 1u << 1,
-  CLI_INPUT = 1u << 2,
-  CLI_OUTPUT = 1u << 3,
-  CLI_DIM = 1u << 4,
-  CLI_RANDOM = 1u << 5,
-  CLI_PROFILE = 1u << 6,
-  CLI_PER_NODE = 1u << 7,
-  CLI_FALLBACK = 1u << 8,
-  CLI_PLUGIN = 1u << 9,
-  CLI_VERBOSE = 1u << 10,
-  CLI_JSON = 1u << 11,
-  CLI_HELP = 1u << 12,
-  CLI_SAVE = 1u << 14,
-  CLI_LOAD = 1u << 15,
-  CLI_SET = 1u << 16,
-  CLI_SUITE = 1u << 17,
-  CLI_FILTER = 1u << 18,
-  CLI_SEED = 1u << 19,
-  CLI_LIST = 1u << 20,
-  CLI_SHOW = 1u << 21,
-  CLI_JUNIT = 1u << 22,
-  CLI_REQUIRED = 1u << 23,
-  CLI_DEVICES = CLI_DEVICE | 1u << 13, /* -d may be given more than once */
-  CLI_COMMON = CLI_PLUGIN | CLI_VERBOSE | CLI_JSON | CLI_HELP
-};
+typedef uint64_t cli_option_set;
+#define CLI_OPTION(number) ((cli_option_set)1 << (number))
+#define CLI_DEVICE         CLI_OPTION(0)
+#define CLI_WEIGHTS        CLI_OPTION(1)
+#define CLI_INPUT          CLI_OPTION(2)
+#define CLI_OUTPUT         CLI_OPTION(3)
+#define CLI_DIM            CLI_OPTION(4)
+#define CLI_RANDOM         CLI_OPTION(5)
+#define CLI_PROFILE        CLI_OPTION(6)
+#define CLI_PER_NODE       CLI_OPTION(7)
+#define CLI_FALLBACK       CLI_OPTION(8)
+#define CLI_PLUGIN         CLI_OPTION(9)
+#define CLI_VERBOSE        CLI_OPTION(10)
+#define CLI_JSON           CLI_OPTION(11)
+#define CLI_HELP           CLI_OPTION(12)
+#define CLI_SAVE           CLI_OPTION(14)
+#define CLI_LOAD           CLI_OPTION(15)
+#define CLI_SET            CLI_OPTION(16)
+#define CLI_SUITE          CLI_OPTION(17)
+#define CLI_FILTER         CLI_OPTION(18)
+#define CLI_SEED           CLI_OPTION(19)
+#define CLI_LIST           CLI_OPTION(20)
+#define CLI_SHOW           CLI_OPTION(21)
+#define CLI_JUNIT          CLI_OPTION(22)
+#define CLI_REQUIRED       CLI_OPTION(23)
+#define CLI_FORMAT         CLI_OPTION(24)
+#define CLI_TENSOR         CLI_OPTION(25)
+#define CLI_HEAD           CLI_OPTION(26)
+#define CLI_DEVICES        (CLI_DEVICE | CLI_OPTION(13)) /* -d may be given more than once */
+#define CLI_COMMON         (CLI_PLUGIN | CLI_VERBOSE | CLI_JSON | CLI_HELP)
 
 /* What was given for an option that may be repeated; the texts are those of argv. */
 typedef struct cli_list {
@@ -42,11 +45,11 @@ typedef struct cli_list {
 
 typedef struct cli_options {
   cli_list arguments; /* what is no option */
-  cli_list devices, plugins, weights, inputs, outputs, dims, loads;
+  cli_list devices, plugins, weights, inputs, outputs, dims, loads, tensors;
   const char *save; /* NULL: not given */
   ph_fallback fallback;
   cli_list suites;
-  const char *set, *filter, *show, *junit, *required; /* NULL: not given */
+  const char *set, *filter, *show, *junit, *required, *format, *head; /* NULL: not given */
   uint64_t seed;
   bool list;
   bool random, profile, per_node, json, help;
@@ -55,12 +58,12 @@ typedef struct cli_options {
 
 /* Parses the words after the command's name.  `accepted`: the command's options.  PH_INVALID names the word and, for a
  * misspelt option, the nearest one.  Call cli_options_free() in either case. */
-PH_NODISCARD ph_status cli_options_parse(const char *command, unsigned accepted, int argc, char *const *argv,
+PH_NODISCARD ph_status cli_options_parse(const char *command, cli_option_set accepted, int argc, char *const *argv,
                                          cli_options *out, ph_error *error);
 void cli_options_free(cli_options *options);
 
 /* The help lines of these options. */
-void cli_options_print(unsigned accepted, FILE *to);
+void cli_options_print(cli_option_set accepted, FILE *to);
 
 /* NAME=VALUE, as -i, -o and --dim take it. */
 typedef struct cli_pair {

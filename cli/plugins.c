@@ -1,8 +1,11 @@
-/* polyhead plugins: which backends were loaded, from where, and why others were not. */
+/* polyhead plugins: which backends were loaded, from where, and why others were not; checking one. */
+#include <string.h>
+
 #include "base/error.h"
 #include "command.h"
 #include "json.h"
 #include "output.h"
+#include "plugins_check.h"
 #include "setup.h"
 
 static cli_text abi_text(const ph_plugin_info *plugin) {
@@ -66,6 +69,11 @@ static ph_status fill_document(const ph_context *context, json_t *json, ph_error
 }
 
 static ph_status run(const cli_options *options, cli_result *result, ph_error *error) {
+  const cli_list *words = &options->arguments;
+  if (words->count == 2 && strcmp(words->items[0], "check") == 0)
+    return cli_plugins_check(words->items[1], result, error);
+  if (words->count > 0)
+    return ph_fail(error, PH_INVALID, "'polyhead plugins' lists the plugins; 'polyhead plugins check FILE' tries one");
   ph_context *context = NULL;
   ph_status status = PH_OK;
   PH_TRY(cli_context_open(options, &context, error));
@@ -81,10 +89,14 @@ static ph_status run(const cli_options *options, cli_result *result, ph_error *e
 
 const cli_command cli_plugins = {
     .name = "plugins",
-    .arguments = "",
+    .arguments = "[check FILE]",
+    .most = 2,
     .options = CLI_COMMON,
-    .summary = "list the backends, and with -v every file looked at",
-    .text = "Lists the backends that were loaded.  With -v: the folders searched, every file looked at, and why each\n"
-            "was not loaded.",
+    .summary = "list the backends, and with -v every file looked at; check one",
+    .text =
+        "Lists the backends that were loaded.  With -v: the folders searched, every file looked at, and why each\n"
+        "was not loaded.\n"
+        "check FILE: tries a plugin in every way that a host uses one, a line for each check, with the cure where one\n"
+        "fails.  Exits with 1 where a check fails, with 3 where the machine has no device of that kind.",
     .run = run,
 };

@@ -12,7 +12,7 @@ _polyhead() {
   COMPREPLY=()
 
   if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W 'run check compare devices plugins ops schema help --version --help' -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W 'run check compare graph heatmap devices plugins ops schema help --version --help' -- "$word")
     return
   fi
 
@@ -31,7 +31,11 @@ _polyhead() {
     _polyhead_files "$word"
     return
     ;;
-  --dim)
+  --format)
+    mapfile -t COMPREPLY < <(compgen -W 'dot mermaid svg' -- "$word")
+    return
+    ;;
+  --dim | --tensor | --head)
     return
     ;;
   esac
@@ -41,6 +45,8 @@ _polyhead() {
     case $command in
     run) options="$model -o --output --profile --fallback $common" ;;
     check) options="$model --fallback $common" ;;
+    graph) options="-d --device --weights --dim --random --format --fallback $common" ;;
+    heatmap) options="$model -o --output --tensor --head --fallback $common" ;;
     compare) options="$model --per-node --save --load $common" ;;
     devices | plugins | ops | schema) options=$common ;;
     help) options='--json -h --help' ;;
@@ -50,9 +56,9 @@ _polyhead() {
   fi
 
   case $command in
-  run | check | compare) _polyhead_files "$word" ;;
+  run | check | compare | graph | heatmap) _polyhead_files "$word" ;;
   ops) mapfile -t COMPREPLY < <(compgen -W "$(polyhead ops 2>/dev/null | awk '{ print $1 }')" -- "$word") ;;
-  help) mapfile -t COMPREPLY < <(compgen -W 'run check compare devices plugins ops schema' -- "$word") ;;
+  help) mapfile -t COMPREPLY < <(compgen -W 'run check compare graph heatmap devices plugins ops schema' -- "$word") ;;
   esac
 }
 

@@ -159,6 +159,32 @@ PH_API ph_memory_report ph_session_memory(const ph_session *session);
 PH_API uint32_t ph_session_dim_count(const ph_session *session);
 PH_API const char *ph_session_dim(const ph_session *session, uint32_t index, int64_t *out_value);
 
+/* ---- drawings ---------------------------------------------------------------------------------------------------- */
+
+typedef enum ph_graph_format { PH_GRAPH_DOT, PH_GRAPH_MERMAID, PH_GRAPH_SVG } ph_graph_format;
+
+/* Prepares the session where needed and draws its graph, refused nodes included; *out, with a NUL behind it, is freed with free().
+ * PH_UNSUPPORTED for SVG in a build without Graphviz. */
+PH_API PH_NODISCARD ph_status ph_session_draw(ph_session *session, ph_graph_format format, char **out, size_t *out_size,
+                                              ph_error *error);
+
+typedef struct ph_heatmap_options {
+  uint32_t struct_size;
+  const char *title;                 /* NULL: none */
+  const char *const *names;          /* by tensor, for the titles of maps; may be NULL */
+  const char *const *row_labels;     /* by row of a map; NULL: none */
+  const char *const *column_labels;
+  int64_t batch; /* the sample that is drawn */
+  int64_t head;  /* -1: all */
+} ph_heatmap_options;
+
+/* Draws [rows, columns], [heads, rows, columns] or [batch, heads, rows, columns] as coloured cells: one map, or the heads as a
+ * grid; of several tensors of one size (layers) each is a row.  `format` is "svg" or "png"; *out is freed with free().  Labels and
+ * values stand where the cells are large enough.  PH_UNSUPPORTED for "png" in a build without Pango and Cairo. */
+PH_API PH_NODISCARD ph_status ph_heatmap_draw(const ph_tensor *const *tensors, uint32_t count, const char *format,
+                                              const ph_heatmap_options *options, char **out, size_t *out_size,
+                                              ph_error *error);
+
 /* ---- compare: devices against the oracle -------------------------------------------------------------------------- */
 
 /* One node on one device: fed with the reference's inputs, judged by its own bound (NUMERICS 3). */
@@ -284,6 +310,27 @@ PH_API uint32_t ph_conform_op_count(const ph_conformance *conformance);
 PH_API const ph_conform_op *ph_conform_op_result(const ph_conformance *conformance, uint32_t index);
 /* Pairs of options that can meet in a case of the chosen set, and how many did in cases that were judged. */
 PH_API void ph_conform_pairs(const ph_conformance *conformance, uint32_t *out_possible, uint32_t *out_met);
+
+/* ---- plugins check: is a plugin well made? --------------------------------------------------------------------------- */
+
+typedef enum ph_check_state {
+  PH_CHECK_PASS = 0,
+  PH_CHECK_FAIL = 1,
+  PH_CHECK_SKIP = 2 /* could not be tried */
+} ph_check_state;
+
+typedef struct ph_plugin_check_result {
+  const char *name; /* "option"; the same in every version */
+  ph_check_state state;
+  const char *text; /* what was found: one sentence */
+  const char *cure; /* of a failure; else NULL */
+} ph_plugin_check_result;
+
+/* Tries the plugin in `path` in every way that a host uses one: its file, its table, its life from open() to close(), a
+ * smoke test.  Calls before() (may be NULL) and after() for each check in turn; texts are valid during the call.  The plugin
+ * runs in this process and may end it: the command does this in a child. */
+PH_API void ph_plugin_check(const char *path, void (*before)(void *user, const char *name),
+                            void (*after)(void *user, const ph_plugin_check_result *result), void *user);
 
 /* ---- the op table, for people and editors ---------------------------------------------------------------------------- */
 

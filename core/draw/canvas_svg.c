@@ -1,0 +1,88 @@
+/* A canvas that writes SVG: one rect for each box, one text element for each line of text. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "draw/canvas.h"
+
+typedef struct svg_canvas {
+  ph_canvas base;
+  ph_text text;
+} svg_canvas;
+
+static void put_escaped(ph_text *to, const char *text) {
+  for (; *text != '\0'; text++) {
+    switch (*text) {
+    case '&':
+      ph_text_add(to, "&amp;");
+      break;
+    case '<':
+      ph_text_add(to, "&lt;");
+      break;
+    case '>':
+      ph_text_add(to, "&gt;");
+      break;
+    case '"':
+      ph_text_add(to, "&quot;");
+      break;
+    default:
+      if ((unsigned char)*text >= ' ' || *text == '\n' || *text == '\t') ph_text_put(to, text, 1);
+    }
+  }
+}
+
+static void box(ph_canvas *canvas, double x, double y, double width, double height, ph_color color, const char *tip) {
+  ph_text *to = &((svg_canvas *)canvas)->text;
+  ph_text_add(to, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"#%02x%02x%02x\"", x, y, width,
+              height, color.red, color.green, color.blue);
+  if (tip == NULL) {
+    ph_text_add(to, "/>\n");
+    return;
+  }
+  ph_text_add(to, "><title>");
+  put_escaped(to, tip);
+  ph_text_add(to, "</title></rect>\n");
+}
+
+static void text(ph_canvas *canvas, double x, double y, double size, ph_anchor anchor, double angle, ph_color color,
+                 const char *line) {
+  static const char *const anchors[] = {"start", "middle", "end"};
+  ph_text *to = &((svg_canvas *)canvas)->text;
+  ph_text_add(to,
+              "<text x=\"%.2f\" y=\"%.2f\" font-size=\"%.1f\" text-anchor=\"%s\" dominant-baseline=\"central\" "
+              "fill=\"#%02x%02x%02x\"",
+              x, y, size, anchors[anchor], color.red, color.green, color.blue);
+  if (angle != 0) ph_text_add(to, " transform=\"rotate(%.1f %.2f %.2f)\"", angle, x, y);
+  ph_text_add(to, ">");
+  put_escaped(to, line);
+  ph_text_add(to, "</text>\n");
+}
+
+static ph_status finish(ph_canvas *canvas, ph_text *out, ph_error *error) {
+  svg_canvas *svg = (svg_canvas *)canvas;
+  ph_text_add(&svg->text, "</svg>\n");
+  if (svg->text.failed) return ph_fail_memory(error);
+  *out = svg->text;
+  svg->text = (ph_text){0};
+  return PH_OK;
+}
+
+static void destroy(ph_canvas *canvas) {
+  ph_text_free(&((svg_canvas *)canvas)->text);
+  free(canvas);
+}
+
+static const ph_canvas_kind kind = {box, text, finish, destroy};
+
+ph_status ph_canvas_svg(double width, double height, ph_canvas **out, ph_error *error) {
+  svg_canvas *svg = ph_new_array(1, sizeof(*svg));
+  if (svg == NULL) return ph_fail_memory(error);
+  svg->base.kind = &kind;
+  ph_text_add(&svg->text,
+              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
+              "font-family=\"sans-serif\">\n",
+              width, height, width, height);
+  *out = &svg->base;
+  return PH_OK;
+}
