@@ -37,27 +37,45 @@ static bool is_backend_name(const char *name) {
   return name[0] >= 'a' && name[0] <= 'z' && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
 }
 
-static ph_status check_backend(const ph_backend *backend, ph_error *error) {
-  /* The first two members are there in every version; nothing after them is read before they are known to be right. */
+/* The first two members are there in every version; nothing after them is read before they are known to be right. */
+static ph_status check_version(const ph_backend *backend, ph_error *error) {
   if (backend->struct_size < offsetof(ph_backend, abi_version) + sizeof(backend->abi_version))
     return ph_fail(error, PH_INCOMPATIBLE, "its struct_size of %u bytes is too short for any ABI",
                    backend->struct_size);
   uint32_t major = backend->abi_version >> 16, minor = backend->abi_version & 0xFFFF;
-  if (major != PH_ABI_MAJOR)
-    return ph_fail(error, PH_INCOMPATIBLE, "it was built for plugin ABI %u.%u, this library has %u.%u: rebuild it",
-                   major, minor, PH_ABI_MAJOR, PH_ABI_MINOR);
-  if (backend->struct_size < required_size)
-    return ph_fail(error, PH_INCOMPATIBLE, "its struct_size is %u bytes, ABI %u.%u needs at least %zu",
-                   backend->struct_size, PH_ABI_MAJOR, PH_ABI_MINOR, required_size);
+  if (major == PH_ABI_MAJOR) return PH_OK;
+  return ph_fail(error, PH_INCOMPATIBLE, "it was built for plugin ABI %u.%u, this library has %u.%u: rebuild it", major,
+                 minor, PH_ABI_MAJOR, PH_ABI_MINOR);
+}
+
+static ph_status check_size(const ph_backend *backend, ph_error *error) {
+  if (backend->struct_size >= required_size) return PH_OK;
+  return ph_fail(error, PH_INCOMPATIBLE, "its struct_size is %u bytes, ABI %u.%u needs at least %zu",
+                 backend->struct_size, PH_ABI_MAJOR, PH_ABI_MINOR, required_size);
+}
+
+static ph_status check_entries(const ph_backend *backend, ph_error *error) {
   for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++) {
     void (*entry)(void); /* texts are read as functions: only whether they are NULL matters */
     memcpy(&entry, (const unsigned char *)backend + required[i].offset, sizeof(entry));
     if (entry == NULL) return ph_fail(error, PH_INCOMPATIBLE, "its required entry '%s' is NULL", required[i].name);
   }
+  return PH_OK;
+}
+
+static ph_status check_name(const ph_backend *backend, ph_error *error) {
   if (!is_backend_name(backend->name))
     return ph_fail(error, PH_INCOMPATIBLE, "its name '%s' is not of the form [a-z][a-z0-9_]*", backend->name);
   if (strcmp(backend->name, "auto") == 0)
     return ph_fail(error, PH_INCOMPATIBLE, "its name 'auto' means \"choose for me\" and is no backend's");
+  return PH_OK;
+}
+
+const ph_plugin_rule ph_plugin_rules[PH_PLUGIN_RULE_COUNT] = {
+    {"version", check_version}, {"size", check_size}, {"entries", check_entries}, {"name", check_name}};
+
+static ph_status check_backend(const ph_backend *backend, ph_error *error) {
+  for (int i = 0; i < PH_PLUGIN_RULE_COUNT; i++) PH_TRY(ph_plugin_rules[i].check(backend, error));
   return PH_OK;
 }
 
@@ -100,16 +118,25 @@ static ph_status check_file(const char *path, ph_error *error) {
   return PH_OK;
 }
 
-static ph_status query_file(const char *path, const ph_backend **out, ph_error *error) {
-  char real[PATH_MAX];
+ph_status ph_plugin_file_check(const char *path, char real[PATH_MAX], ph_error *error) {
   if (realpath(path, real) == NULL) return ph_fail(error, PH_IO, "%s", strerror(errno));
-  PH_TRY(check_file(real, error));
+  return check_file(real, error);
+}
+
+ph_status ph_plugin_file_open(const char *real, ph_backend_query_function *out, ph_error *error) {
   void *library = dlopen(real, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) return ph_fail(error, PH_INCOMPATIBLE, "it cannot be loaded: %s", dlerror());
   void *symbol = dlsym(library, PH_BACKEND_SYMBOL);
   if (symbol == NULL) return ph_fail(error, PH_INCOMPATIBLE, "it is no polyhead plugin: %s", dlerror());
+  memcpy(out, &symbol, sizeof(*out));
+  return PH_OK;
+}
+
+static ph_status query_file(const char *path, const ph_backend **out, ph_error *error) {
+  char real[PATH_MAX];
   ph_backend_query_function query;
-  memcpy(&query, &symbol, sizeof(query));
+  PH_TRY(ph_plugin_file_check(path, real, error));
+  PH_TRY(ph_plugin_file_open(real, &query, error));
   const ph_backend *backend = query(PH_ABI_VERSION);
   if (backend == NULL)
     return ph_fail(error, PH_INCOMPATIBLE, "it cannot serve plugin ABI %u.%u", PH_ABI_MAJOR, PH_ABI_MINOR);

@@ -2,6 +2,8 @@
 #ifndef POLYHEAD_RUNTIME_PLUGIN_H
 #define POLYHEAD_RUNTIME_PLUGIN_H
 
+#include <limits.h>
+
 #include "base/memory.h"
 #include <polyhead/polyhead.h>
 
@@ -28,5 +30,19 @@ typedef struct ph_plugin_list {
  * good, whatever becomes of the list. */
 PH_NODISCARD ph_status ph_plugin_list_load(ph_plugin_list *list, const char *const *files, uint32_t file_count,
                                            ph_error *error);
+
+/* ---- the steps of loading one file, for those who take them one by one ---- */
+
+/* A regular file that, like its folder, only root or this user can change.  real: where it lies, links followed. */
+PH_NODISCARD ph_status ph_plugin_file_check(const char *path, char real[PATH_MAX], ph_error *error);
+PH_NODISCARD ph_status ph_plugin_file_open(const char *real, ph_backend_query_function *out, ph_error *error);
+
+/* What a backend's table must be before anything in it is called; each rule stands on those before it. */
+typedef struct ph_plugin_rule {
+  const char *name;
+  ph_status (*check)(const ph_backend *backend, ph_error *error);
+} ph_plugin_rule;
+enum { PH_PLUGIN_RULE_COUNT = 4 };
+extern const ph_plugin_rule ph_plugin_rules[PH_PLUGIN_RULE_COUNT];
 
 #endif
