@@ -6,12 +6,13 @@
 #include "blas/device.h"
 #include "blas/op.h"
 
-/* Repeated axes are converted once.  The dims of constants never vary. */
+/* Repeated axes are converted once.  A constant's own dims never vary; one that does is repeated. */
 static ph_status convert(ph_program *program, const ph_tensor_desc *desc, uint32_t tensor, ph_error *error) {
   size_t count = 1;
   bool fits = true;
   for (uint32_t i = 0; i < desc->rank; i++)
-    if (desc->dims[i] == 0 || desc->strides[i] != 0) fits = fits && ph_mul_size(count, (size_t)desc->dims[i], &count);
+    if (desc->dims[i] == 0 || (desc->dims[i] != PH_DIM_VARIES && desc->strides[i] != 0))
+      fits = fits && ph_mul_size(count, (size_t)desc->dims[i], &count);
   if (count == 0 || program->converted[tensor] != NULL) return PH_OK;
   program->converted[tensor] = fits ? ph_new_array(count, sizeof(float)) : NULL;
   if (program->converted[tensor] == NULL)

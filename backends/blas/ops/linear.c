@@ -55,8 +55,9 @@ typedef struct matmul {
   bool transpose_a, transpose_b;
 } matmul;
 
-/* The matrix itself must not repeat; its strides are then those of a dense one. */
+/* The matrix itself must not repeat; its strides are then those of a dense one.  In an empty one they mean nothing. */
 static bool is_matrix(const blas_operand *operand) {
+  if (operand->count == 0) return true;
   for (uint32_t i = operand->rank - 2; i < operand->rank; i++)
     if (operand->strides[i] == 0 && operand->dims[i] > 1) return false;
   return true;
