@@ -48,7 +48,8 @@ ph_status ph_oracle_argmax(const ph_oracle_call *call) {
   return PH_OK;
 }
 
-/* x / max(norm, eps); zeros stay zeros even for an eps of 0. */
+/* x / max(norm, eps); zeros stay zeros even for an eps of 0.  Squares are taken of x over its largest element, as a
+ * kernel in f32 has to, so that none of them overflows or vanishes. */
 ph_status ph_oracle_l2_normalize(const ph_oracle_call *call) {
   ph_rows r;
   PH_TRY(ph_rows_open(call, &r));
@@ -57,8 +58,12 @@ ph_status ph_oracle_l2_normalize(const ph_oracle_call *call) {
   int64_t count = ph_rows_count(&r);
   for (int64_t number = 0; number < count; number++) {
     int64_t to = ph_rows_read(&r, number);
-    ph_sum squares = ph_sum_products(r.row, r.row, r.length, true);
-    double norm = sqrt(squares.value);
+    double largest = 0;
+    for (int64_t i = 0; i < r.length; i++) largest = fmax(largest, fabs(r.row[i]));
+    double unit = largest > 0 && isfinite(largest) ? largest : 1;
+    for (int64_t i = 0; i < r.length; i++) r.out[i] = r.row[i] / unit;
+    ph_sum squares = ph_sum_products(r.out, r.out, r.length, true);
+    double norm = unit * sqrt(squares.value);
     bool is_short = norm < eps;
     double divisor = is_short ? eps : norm;
     double excess = is_short || norm == 0 ? 0 : ph_sum_excess(&squares) / squares.value / 2;

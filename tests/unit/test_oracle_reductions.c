@@ -102,6 +102,9 @@ static void test_l2_normalize(void **state) {
   run_normalize(&c, 0, 2, REALS(0, 0));
   EXPECT(&c, 0, 0, 0, 0);
   case_close(&c);
+  run_normalize(&c, 0, 2, REALS(1e-30, 1e-30)); /* the bound does not come from squares that vanish */
+  assert_near(c.results[0].magnitude[PH_MAGNITUDE_ACCUM][0], sqrt(.5) * (1 + sqrt(2)), 1e-6);
+  case_close(&c);
   run_normalize(&c, 1e-12, 3, REALS(INF, 1, 0));
   EXPECT(&c, 0, 0, NOT, 0, 0);
   case_close(&c);

@@ -71,12 +71,14 @@ extern const cl_op cl_op_relu, cl_op_gelu, cl_op_silu, cl_op_tanh, cl_op_sigmoid
 extern const cl_op cl_op_softcap, cl_op_cast;
 extern const cl_op cl_op_split_heads, cl_op_concat_heads, cl_op_transpose, cl_op_reshape; /* move.c */
 extern const cl_op cl_op_expand, cl_op_slice, cl_op_split, cl_op_concat;
-extern const cl_op cl_op_embedding, cl_op_gather;                            /* gather.c */
-extern const cl_op cl_op_positions, cl_op_sinusoidal_position, cl_op_rotary; /* position.c */
-extern const cl_op cl_op_layer_norm, cl_op_rms_norm;                         /* norm.c */
-extern const cl_op cl_op_softmax, cl_op_log_softmax, cl_op_hardmax;          /* softmax.c */
-extern const cl_op cl_op_mask;                                               /* mask.c */
-extern const cl_op cl_op_attention;                                          /* attention.c */
-extern const cl_op cl_op_cache_write;                                        /* cache_write.c */
+extern const cl_op cl_op_embedding, cl_op_gather;                               /* gather.c */
+extern const cl_op cl_op_positions, cl_op_sinusoidal_position, cl_op_rotary;    /* position.c */
+extern const cl_op cl_op_layer_norm, cl_op_rms_norm;                            /* norm.c */
+extern const cl_op cl_op_softmax, cl_op_log_softmax, cl_op_hardmax;             /* softmax.c */
+extern const cl_op cl_op_mask;                                                  /* mask.c */
+extern const cl_op cl_op_attention;                                             /* attention.c */
+extern const cl_op cl_op_cache_write;                                           /* cache_write.c */
+extern const cl_op cl_op_mean, cl_op_argmax, cl_op_l2_normalize, cl_op_one_hot; /* reduce.c */
+extern const cl_op cl_op_cross_entropy, cl_op_mse, cl_op_dropout;
 
 #endif
