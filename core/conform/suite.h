@@ -38,7 +38,7 @@ typedef struct ph_family {
   const char *name, *op;
   ph_place place;
   uint32_t level;
-  bool tiny, pairs, strided, zeros;
+  bool tiny, pairs, strided, zeros; /* zeros: only zeros are right; an option may say so, too */
   const ph_yaml *body; /* templates and the family's own dims, let, inputs, weights, before, node, graph, outputs */
   ph_vary *varies;
   uint32_t vary_count;
@@ -50,6 +50,7 @@ typedef struct ph_family {
 typedef struct ph_suite_case {
   const ph_family *family;
   const uint32_t *choices; /* by entry of `vary` */
+  bool zeros;
 } ph_suite_case;
 
 typedef struct ph_suite {

@@ -54,15 +54,16 @@ static ph_status add_case(ph_suite *suite, const ph_family *family, const uint32
   uint32_t *choices = ph_arena_array(&suite->arena, family->vary_count, sizeof(*choices));
   const char **options = ph_arena_array(&suite->arena, family->vary_count, sizeof(*options));
   if (one == NULL || listed == NULL || choices == NULL || options == NULL) return ph_fail_memory(error);
-  bool tiny = family->tiny;
+  bool tiny = family->tiny, zeros = family->zeros;
   for (uint32_t i = 0; i < family->vary_count; i++) {
     const ph_choice *choice = &family->varies[i].choices[values[i]];
     choices[i] = values[i];
     options[i] = choice->text;
+    zeros = zeros || (choice->patch != NULL && ph_yaml_get(choice->patch, "zeros") != NULL);
     tiny = tiny && choice->tiny;
     level = choice->level > level ? choice->level : level;
   }
-  *one = (ph_suite_case){family, choices};
+  *one = (ph_suite_case){family, choices, zeros};
   *listed = (ph_case){.name = case_name(suite, family, values),
                       .op = family->op,
                       .sets = sets_of(level, tiny),

@@ -172,7 +172,8 @@ static ph_status write_tensors(maker *m, const char *section, const char *head, 
   if (tensors == NULL) return PH_OK;
   if (tensors->kind != PH_YAML_MAP) return ph_fail_at(m->error, tensors->place, "%s must be a mapping", section);
   ph_text_add(m->out, "%s", head);
-  for (uint32_t i = 0; i < tensors->count; i++) PH_TRY(write_tensor(m, &tensors->pairs[i], key, indent));
+  for (uint32_t i = 0; i < tensors->count; i++) /* null takes away what a template has */
+    if (!ph_yaml_is_null(tensors->pairs[i].value)) PH_TRY(write_tensor(m, &tensors->pairs[i], key, indent));
   return PH_OK;
 }
 

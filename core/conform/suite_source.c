@@ -99,8 +99,8 @@ static ph_status judge_model(const running *r, const char *text, ph_model *model
 }
 
 /* What a suite says of a case must be so. */
-static void check_zeros(const ph_family *family, ph_case_result *result) {
-  if (!family->zeros || result->state != PH_CASE_PASS) return;
+static void check_zeros(const ph_suite_case *one, ph_case_result *result) {
+  if (!one->zeros || result->state != PH_CASE_PASS) return;
   if (result->trusted)
     ph_case_set(result, PH_CASE_FAIL, "the suite says that only zeros are right, but other values are");
   result->empty = true;
@@ -120,7 +120,7 @@ static ph_status run(ph_case_source *source, uint32_t index, ph_case_run *run, p
   } else {
     status = judge_model(&r, text.data, model, error);
   }
-  check_zeros(r.suite->cases[index].family, result);
+  check_zeros(&r.suite->cases[index], result);
   ph_model_destroy(model);
   ph_text_free(&text);
   return status;
