@@ -24,13 +24,24 @@ static const option_row rows[] = {
     {CLI_DIM, 0, "dim", "NAME=VALUE", "bind a dim; may be repeated"},
     {CLI_RANDOM, 0, "random", NULL, "make up the weights that no file has"},
     {CLI_PROFILE, 0, "profile", NULL, "measure each node and print where the time went"},
+    {CLI_REPORT, 0, "report", "FILE", "write a page (HTML) with graph, times, memory, attention maps and outputs"},
+    {CLI_TRACE, 0, "trace", "FILE", "write when each node ran, for Perfetto or chrome://tracing"},
+    {CLI_PROMPT, 0, "prompt", "TEXT", "what the text begins with"},
+    {CLI_PROMPT_IDS, 0, "prompt-ids", "IDS", "the same as ids: 1,2,3 or a .npy; nothing is put before them"},
+    {CLI_SOURCE, 0, "source", "TEXT", "what an encoder-decoder reads"},
+    {CLI_SOURCE_IDS, 0, "source-ids", "IDS", "the same as ids: 1,2,3 or a .npy"},
+    {CLI_TOKENS, 0, "tokens", "N", "how many tokens to generate at most (256)"},
+    {CLI_GREEDY, 0, "greedy", NULL, "take the likeliest token each time (the default)"},
+    {CLI_TEMPERATURE, 0, "temperature", "T", "draw tokens; below 1 likely ones are preferred (1)"},
+    {CLI_TOP_K, 0, "top-k", "K", "draw among the K likeliest tokens"},
+    {CLI_TOP_P, 0, "top-p", "P", "draw among the likeliest tokens that together have probability P"},
     {CLI_PER_NODE, 0, "per-node", NULL, "list every node's verdict, not only the first that differs"},
     {CLI_SAVE, 0, "save", "FILE", "keep the device's answers in FILE (.safetensors), to be compared elsewhere"},
     {CLI_LOAD, 0, "load", "FILE", "judge answers that were saved elsewhere; may be repeated"},
     {CLI_SET, 0, "set", "SET", "the cases: tiny, smoke, ci or full"},
     {CLI_SUITE, 0, "suite", "PATH", "cases from this file or folder instead of our own; may be repeated"},
     {CLI_FILTER, 0, "filter", "GLOB", "only cases of this name; * ? [ ] as in a shell"},
-    {CLI_SEED, 0, "seed", "N", "other random inputs"},
+    {CLI_SEED, 0, "seed", "N", "other random numbers"},
     {CLI_LIST, 0, "list", NULL, "name the cases and run none"},
     {CLI_SHOW, 0, "show", "CASE", "print a case as a config and run nothing"},
     {CLI_JUNIT, 0, "junit", "FILE", "write the outcome as JUnit XML, too"},
@@ -140,8 +151,31 @@ static ph_status apply(const option_row *row, const char *command, cli_option_se
   case CLI_TENSOR:
     add(&out->tensors, value);
     break;
+  case CLI_PROMPT:
+    return apply_once(row->name, value, &out->prompt, error);
+  case CLI_PROMPT_IDS:
+    return apply_once(row->name, value, &out->prompt_ids, error);
+  case CLI_SOURCE:
+    return apply_once(row->name, value, &out->source, error);
+  case CLI_SOURCE_IDS:
+    return apply_once(row->name, value, &out->source_ids, error);
+  case CLI_TOKENS:
+    return apply_once(row->name, value, &out->tokens, error);
+  case CLI_TEMPERATURE:
+    return apply_once(row->name, value, &out->temperature, error);
+  case CLI_TOP_K:
+    return apply_once(row->name, value, &out->top_k, error);
+  case CLI_TOP_P:
+    return apply_once(row->name, value, &out->top_p, error);
+  case CLI_GREEDY:
+    out->greedy = true;
+    break;
   case CLI_HEAD:
     return apply_once(row->name, value, &out->head, error);
+  case CLI_REPORT:
+    return apply_once(row->name, value, &out->report, error);
+  case CLI_TRACE:
+    return apply_once(row->name, value, &out->trace, error);
   case CLI_FORMAT:
     return apply_once(row->name, value, &out->format, error);
   case CLI_SHOW:

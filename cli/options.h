@@ -34,6 +34,17 @@ typedef uint64_t cli_option_set;
 #define CLI_FORMAT         CLI_OPTION(24)
 #define CLI_TENSOR         CLI_OPTION(25)
 #define CLI_HEAD           CLI_OPTION(26)
+#define CLI_REPORT         CLI_OPTION(27)
+#define CLI_TRACE          CLI_OPTION(28)
+#define CLI_PROMPT         CLI_OPTION(40)
+#define CLI_PROMPT_IDS     CLI_OPTION(41)
+#define CLI_SOURCE         CLI_OPTION(42)
+#define CLI_SOURCE_IDS     CLI_OPTION(43)
+#define CLI_TOKENS         CLI_OPTION(44)
+#define CLI_GREEDY         CLI_OPTION(45)
+#define CLI_TEMPERATURE    CLI_OPTION(46)
+#define CLI_TOP_K          CLI_OPTION(47)
+#define CLI_TOP_P          CLI_OPTION(48)
 #define CLI_DEVICES        (CLI_DEVICE | CLI_OPTION(13)) /* -d may be given more than once */
 #define CLI_COMMON         (CLI_PLUGIN | CLI_VERBOSE | CLI_JSON | CLI_HELP)
 
@@ -49,7 +60,10 @@ typedef struct cli_options {
   const char *save; /* NULL: not given */
   ph_fallback fallback;
   cli_list suites;
-  const char *set, *filter, *show, *junit, *required, *format, *head; /* NULL: not given */
+  const char *set, *filter, *show, *junit, *required, *format, *head, *report, *trace; /* NULL: not given */
+  const char *prompt, *prompt_ids, *source, *source_ids; /* NULL: not given */
+  const char *tokens, *temperature, *top_k, *top_p;
+  bool greedy;
   uint64_t seed;
   bool list;
   bool random, profile, per_node, json, help;

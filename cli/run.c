@@ -7,6 +7,7 @@
 #include "command.h"
 #include "json.h"
 #include "output.h"
+#include "records.h"
 #include "saves.h"
 #include "setup.h"
 
@@ -139,6 +140,7 @@ static ph_status fill_document(const cli_options *options, const cli_saves *save
 
 static ph_status run(const cli_options *options, cli_result *result, ph_error *error) {
   cli_saves saves = {0};
+  cli_records records = {0};
   cli_inputs inputs = {0};
   ph_model *model = NULL;
   ph_context *context = NULL;
@@ -146,6 +148,7 @@ static ph_status run(const cli_options *options, cli_result *result, ph_error *e
   const char **keep = NULL;
   uint32_t keep_count = 0;
   ph_status status = cli_saves_open(options, &saves, error);
+  if (status == PH_OK) status = cli_records_open(options, &records, error);
   if (status == PH_OK) status = cli_model_open(options, &model, error);
   if (status == PH_OK) status = cli_inputs_open(options, &inputs, error);
   if (status == PH_OK) status = paths_to_keep(&saves, model, &keep, &keep_count, error);
@@ -154,6 +157,7 @@ static ph_status run(const cli_options *options, cli_result *result, ph_error *e
   if (status == PH_OK) status = ph_session_run(session, error);
   if (status == PH_OK) tell_moved(session);
   if (status == PH_OK && saves.count > 0) status = cli_saves_write(&saves, session, error);
+  if (status == PH_OK) status = cli_records_write(&records, session, error);
   if (status == PH_OK && result->json != NULL)
     status = fill_document(options, &saves, model, session, result->json, error);
   if (status == PH_OK && result->json == NULL && saves.count == 0) print_outputs(session);
@@ -162,6 +166,7 @@ static ph_status run(const cli_options *options, cli_result *result, ph_error *e
   ph_context_destroy(context);
   ph_model_destroy(model);
   cli_inputs_close(&inputs);
+  cli_records_close(&records);
   cli_saves_close(&saves);
   free(keep);
   return status;
@@ -172,8 +177,8 @@ const cli_command cli_run = {
     .arguments = "CONFIG",
     .least = 1,
     .most = 1,
-    .options = CLI_DEVICE | CLI_WEIGHTS | CLI_INPUT | CLI_OUTPUT | CLI_DIM | CLI_RANDOM | CLI_PROFILE | CLI_FALLBACK |
-               CLI_COMMON,
+    .options = CLI_DEVICE | CLI_WEIGHTS | CLI_INPUT | CLI_OUTPUT | CLI_DIM | CLI_RANDOM | CLI_PROFILE | CLI_REPORT |
+               CLI_TRACE | CLI_FALLBACK | CLI_COMMON,
     .summary = "run a config and print or write its outputs",
     .text = "Runs CONFIG on a device.  Without -o every output is printed: name, type, shape and values, shortened.\n"
             "With -o the values named go to files and nothing is printed; PATH is an output or any value on the way,\n"

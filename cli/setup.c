@@ -143,7 +143,8 @@ void cli_inputs_close(cli_inputs *inputs) {
 static void announce_device(const cli_options *options, ph_context *context, const ph_device_entry *device) {
   bool chosen = options->devices.count > 0 && strcasecmp(options->devices.items[0], "auto") != 0;
   if (chosen && options->verbose == 0) return;
-  fprintf(stderr, "device: %s (%s, %s)\n", device->spec, cli_device_kind_text(device->info.kind), device->info.name);
+  fprintf(stderr, "device: %s (%s, %s; %s, %s)\n", device->spec, cli_device_kind_text(device->info.kind),
+          device->info.name, device->info.platform, device->info.driver);
   if (chosen || strcmp(device->backend, "reference") != 0) return;
   for (uint32_t i = 0; i < ph_context_problem_count(context); i++)
     fprintf(stderr, "device: %s\n", ph_context_problem(context, i));
@@ -156,7 +157,8 @@ ph_status cli_session_open(const cli_options *options, ph_context *context, ph_m
                                .fallback = options->fallback,
                                .keep = keep,
                                .keep_count = keep_count,
-                               .times = options->profile};
+                               .times = options->profile || options->report != NULL || options->trace != NULL,
+                               .attention = options->report != NULL};
   ph_session *session = NULL;
   PH_TRY(ph_session_create(context, model, &wanted, &session, error));
   ph_status status = PH_OK;

@@ -27,7 +27,7 @@ _polyhead() {
     mapfile -t COMPREPLY < <(compgen -W 'none reference' -- "$word")
     return
     ;;
-  --weights | --plugin | --save | --load | -i | --input | -o | --output)
+  --weights | --plugin | --save | --load | --report | --trace | -i | --input | -o | --output)
     _polyhead_files "$word"
     return
     ;;
@@ -43,7 +43,7 @@ _polyhead() {
   if [[ $word == -* ]]; then
     local options=
     case $command in
-    run) options="$model -o --output --profile --fallback $common" ;;
+    run) options="$model -o --output --profile --report --trace --fallback $common" ;;
     check) options="$model --fallback $common" ;;
     graph) options="-d --device --weights --dim --random --format --fallback $common" ;;
     heatmap) options="$model -o --output --tensor --head --fallback $common" ;;

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "config/source.h"
 #include "config/weights.h"
+#include "passes/dropout.h"
 #include "passes/fuse.h"
 #include "passes/states.h"
 
@@ -67,7 +68,7 @@ void ph_session_destroy(ph_session *session) {
   free(session->keep);
   free(session->outputs);
   free(session->output_values);
-  ph_arena_free(&session->labels);
+  ph_labels_close(session);
   free(session);
 }
 
@@ -102,6 +103,7 @@ static ph_status fill(ph_session *session, const ph_session_options *options, ph
     session->outputs[i].alias = declared ? model->outputs[i].alias : kept;
     session->outputs[i].path = declared ? model->outputs[i].path : kept;
   }
+  PH_TRY(ph_labels_open(session, error));
   return ph_program_cache_create(&session->programs, error);
 }
 
@@ -123,6 +125,7 @@ static ph_status create(ph_context *context, ph_model *model, const ph_session_o
   session->context = context;
   session->model = model;
   session->times = options->times;
+  session->attention = PH_COVERS(options, ph_session_options, attention) && options->attention;
   session->device = device;
   session->reference = reference;
   session->borrowed = device != NULL;
@@ -345,12 +348,34 @@ static ph_status make_segments(ph_session *session, ph_session_plan *plan, uint3
   return PH_OK;
 }
 
+/* Writes attention out and wants its weights. */
+static ph_status keep_attention(ph_net *net, ph_error *error) {
+  for (uint32_t n = 0; n < net->node_count; n++)
+    if (strcmp(net->nodes[n]->op->name, "attention") == 0) PH_TRY(ph_write_out(net, n, error));
+  for (uint32_t n = 0; n < net->node_count; n++)
+    if (strcmp(net->nodes[n]->op->name, "softmax") == 0 || strcmp(net->nodes[n]->op->name, "hardmax") == 0)
+      net->values[net->nodes[n]->outputs[0]].kept = true;
+  return PH_OK;
+}
+
+static void note_dropout(ph_context *context, const ph_net *net) {
+  for (uint32_t n = 0; n < net->node_count; n++) {
+    const ph_net_node *node = net->nodes[n];
+    if (strcmp(node->op->name, "dropout") == 0)
+      ph_context_log(context, PH_LOG_INFO, "%s:%u:%u: node '%s': dropout acts in training only; nothing is dropped here",
+                     node->place.file, node->place.line, node->place.column, node->path);
+  }
+}
+
 static ph_status build_plan(ph_session *session, ph_session_plan *plan, ph_error *error) {
   ph_notes notes = {warn, session->context};
   PH_TRY(resolve_weights(session, plan->dims, error));
   ph_weights_check_layouts(session->model, session->weights, &notes);
   PH_TRY(ph_bind(session->model, plan->dims, session->aligned, &notes, &plan->net, error));
   PH_TRY(mark_outputs(session, plan->net, session->output_values, error));
+  note_dropout(session->context, plan->net);
+  ph_skip_dropout(plan->net);
+  if (session->attention) PH_TRY(keep_attention(plan->net, error));
   PH_TRY(ph_states_place(plan->net, &notes, error));
   PH_TRY(ph_fuse_attention(plan->net, error));
   PH_TRY(ph_place_nodes(plan->net, session->device, session->reference, &plan->placements, error));
@@ -546,22 +571,6 @@ static ph_status run_all(ph_session *session, ph_session_plan *plan, ph_error *e
   return PH_OK;
 }
 
-/* The texts for each axis whose dim has labels of the right number; lives until the next run. */
-static ph_status find_labels(ph_session *session, const ph_type *type, const char *const *const **out,
-                             ph_error *error) {
-  const ph_model *model = session->model;
-  const char *const **labels = ph_arena_array(&session->labels, PH_MAX_RANK, sizeof(*labels));
-  if (labels == NULL) return ph_fail_memory(error);
-  *out = NULL;
-  for (uint32_t i = 0; i < type->rank; i++)
-    for (uint32_t k = 0; k < model->label_count && type->dims[i].name != NULL; k++)
-      if (strcmp(model->labels[k].dim, type->dims[i].name) == 0 && model->labels[k].count == type->dims[i].value) {
-        labels[i] = model->labels[k].texts;
-        *out = labels;
-      }
-  return PH_OK;
-}
-
 static ph_status fetch_outputs(ph_session *session, const ph_session_plan *plan, ph_error *error) {
   ph_arena_free(&session->labels);
   for (uint32_t i = 0; i < session->output_count; i++) {
@@ -569,7 +578,7 @@ static ph_status fetch_outputs(ph_session *session, const ph_session_plan *plan,
     ph_output *output = &session->outputs[i];
     ph_tensor_release(output->tensor);
     output->tensor = ph_tensor_retain(plan->values[value]);
-    PH_TRY(find_labels(session, &plan->net->values[value].type, &output->labels, error));
+    PH_TRY(ph_labels_find(session, plan, &plan->net->values[value].type, &output->labels, error));
   }
   return PH_OK;
 }

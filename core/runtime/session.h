@@ -43,7 +43,8 @@ struct ph_session {
   uint32_t output_count;
   uint32_t *output_values; /* net values in `current` */
   ph_arena labels;
-  bool times, poisoned;
+  ph_vocabulary **vocabularies; /* by labels of the model; NULL where they are texts */
+  bool times, attention, poisoned;
   bool borrowed; /* device and reference belong to somebody else */
 };
 
@@ -56,6 +57,13 @@ PH_NODISCARD ph_status ph_session_create_on(ph_context *context, ph_model *model
 /* The host tensor of an input of the net: given, its default, or a scalar's value.  Borrowed; makes defaults. */
 PH_NODISCARD ph_status ph_session_input_tensor(ph_session *session, ph_session_plan *plan, uint32_t value,
                                                ph_tensor **out, ph_error *error);
+
+/* labels.c: the texts for each axis whose dim has labels of the right number, as many as the type has axes, or NULL where none
+ * has; they live in session->labels, until the next run. */
+PH_NODISCARD ph_status ph_labels_open(ph_session *session, ph_error *error);
+PH_NODISCARD ph_status ph_labels_find(ph_session *session, const ph_session_plan *plan, const ph_type *type,
+                                      const char *const *const **out, ph_error *error);
+void ph_labels_close(ph_session *session);
 
 /* inputs_check.c: ids, offsets and lengths that come from outside, before anything runs (DESIGN 3); warns of float
  * masks of only 0 and 1.  `host` are host tensors by net value, NULL where the value is computed. */

@@ -91,6 +91,26 @@ PH_API const char *ph_model_input_name(const ph_model *model, uint32_t index);
 PH_API uint32_t ph_model_output_count(const ph_model *model);
 PH_API const char *ph_model_output_alias(const ph_model *model, uint32_t index);
 PH_API const char *ph_model_output_path(const ph_model *model, uint32_t index);
+PH_API ph_dtype ph_model_input_dtype(const ph_model *model, uint32_t index);
+
+/* The section `generate`: how tokens follow one another.  ids is [batch, length], past [batch]; logits is
+ * [batch, length, tokens] or, for the last token alone, [batch, tokens].  Owned by the model. */
+typedef struct ph_token {
+  const char *text; /* to be found in the vocabulary; NULL: the id is given */
+  int64_t id;
+} ph_token;
+typedef struct ph_generation {
+  uint32_t ids, past; /* inputs, by index */
+  uint32_t source;    /* an input; PH_NONE: there is none */
+  uint32_t logits;    /* an output, by index */
+  /* As they are written, and where they are: beside the config, else beside the weights, else NULL. */
+  const char *vocabulary, *vocabulary_path;
+  const char *source_vocabulary, *source_vocabulary_path; /* the former NULL: not given */
+  ph_token start;                                         /* what comes before the first token */
+  const ph_token *stops;
+  uint32_t stop_count;
+} ph_generation;
+PH_API const ph_generation *ph_model_generation(const ph_model *model); /* NULL: the config has no such section */
 
 /* ---- session: a model on a device --------------------------------------------------------------------------------- */
 
@@ -105,6 +125,7 @@ typedef struct ph_session_options {
   const char *const *keep; /* paths beside the declared outputs whose values are wanted */
   uint32_t keep_count;
   bool times; /* measure each node where the device can */
+  bool attention; /* keep the weights of every attention, for a report: nothing around them is fused */
 } ph_session_options;
 
 /* PH_UNAVAILABLE when there is no such device; the message lists those there are. */
@@ -159,6 +180,38 @@ PH_API ph_memory_report ph_session_memory(const ph_session *session);
 PH_API uint32_t ph_session_dim_count(const ph_session *session);
 PH_API const char *ph_session_dim(const ph_session *session, uint32_t index, int64_t *out_value);
 
+/* After prepare(): how many tokens may be fed one after the other before a cache that the input `past` steers is full;
+ * INT64_MAX where there is none. */
+PH_API int64_t ph_session_capacity(const ph_session *session);
+
+/* ---- vocabularies ------------------------------------------------------------------------------------------------ */
+
+typedef struct ph_vocabulary ph_vocabulary;
+
+/* A vocab.txt (a token a line), a JSON list of tokens, a tokens.json ({id, text, score}; the text's characters are bytes) or
+ * a tokenizer.json of Hugging Face with a BPE or WordPiece model.  PH_UNSUPPORTED for a step that is not known, or that this
+ * build lacks a library for. */
+PH_API PH_NODISCARD ph_status ph_vocabulary_open(const char *path, ph_vocabulary **out, ph_error *error);
+PH_API void ph_vocabulary_close(ph_vocabulary *vocabulary); /* NULL is fine */
+PH_API int64_t ph_vocabulary_size(const ph_vocabulary *vocabulary); /* one more than the largest id */
+PH_API int64_t ph_vocabulary_find(const ph_vocabulary *vocabulary, const char *token); /* as the file has it; -1: none */
+/* What stands for a token in a table, to be freed with free(); NULL for an id without a token or out of memory. */
+PH_API char *ph_vocabulary_token(const ph_vocabulary *vocabulary, int64_t id);
+/* The ids of a text in UTF-8, to be freed with free().  `frame`: with what the vocabulary puts around a text, [CLS] and the
+ * like.  PH_INVALID for text that has no token where none is for unknown text. */
+PH_API PH_NODISCARD ph_status ph_vocabulary_encode(const ph_vocabulary *vocabulary, const char *text, bool frame,
+                                                   int64_t **out_ids, size_t *out_count, ph_error *error);
+
+/* Text from ids that come one by one.  put() gives what is certain by now, whole characters of UTF-8: the bytes of one that
+ * is cut between tokens wait for the rest; end() gives what is left of them as U+FFFD.  The text, with a NUL behind it,
+ * belongs to the decoder and lives until the next call.  Tokens that stand for no text, <s> and the like, give none. */
+typedef struct ph_decoder ph_decoder;
+PH_API PH_NODISCARD ph_status ph_decoder_create(const ph_vocabulary *vocabulary, ph_decoder **out, ph_error *error);
+PH_API void ph_decoder_destroy(ph_decoder *decoder); /* before its vocabulary; NULL is fine */
+PH_API PH_NODISCARD ph_status ph_decoder_put(ph_decoder *decoder, int64_t id, const char **out, size_t *out_size,
+                                             ph_error *error);
+PH_API PH_NODISCARD ph_status ph_decoder_end(ph_decoder *decoder, const char **out, size_t *out_size, ph_error *error);
+
 /* ---- drawings ---------------------------------------------------------------------------------------------------- */
 
 typedef enum ph_graph_format { PH_GRAPH_DOT, PH_GRAPH_MERMAID, PH_GRAPH_SVG } ph_graph_format;
@@ -167,6 +220,10 @@ typedef enum ph_graph_format { PH_GRAPH_DOT, PH_GRAPH_MERMAID, PH_GRAPH_SVG } ph
  * PH_UNSUPPORTED for SVG in a build without Graphviz. */
 PH_API PH_NODISCARD ph_status ph_session_draw(ph_session *session, ph_graph_format format, char **out, size_t *out_size,
                                               ph_error *error);
+
+/* The last run as a page of HTML that needs nothing else: graph, nodes with their times, memory, attention maps (with
+ * ph_session_options.attention) and outputs; *out, with a NUL behind it, is freed with free(). */
+PH_API PH_NODISCARD ph_status ph_session_report(ph_session *session, char **out, size_t *out_size, ph_error *error);
 
 typedef struct ph_heatmap_options {
   uint32_t struct_size;
