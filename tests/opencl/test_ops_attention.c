@@ -313,12 +313,14 @@ static node_case *attention_case(const rules *r, const sizes *s, ph_dtype q, ph_
   return c;
 }
 
+/* Operands and outputs depend on the rules alone, as every set of them is a build of its own. */
 static void test_attention_rules(void **state) {
   (void)state;
   static const sizes some[] = {{6, 2, 5, 11, 8, 8}, {3, 3, 9, 17, 5, 13}, {2, 1, 1, 12, 16, 3}};
   for (size_t i = 0; i < COUNT(all_rules); i++)
     for (size_t s = 0; s < COUNT(some); s++)
-      case_run(attention_case(&all_rules[i], &some[s], PH_F32, PH_F32, PH_F32, s == 1 ? GAPS : DENSE, s == 1, s != 2));
+      case_run(attention_case(&all_rules[i], &some[s], PH_F32, PH_F32, PH_F32, s == 1 ? GAPS : DENSE, i % 3 == 1,
+                              i % 4 != 2));
 }
 
 static void test_attention_shapes(void **state) {
@@ -374,11 +376,12 @@ static void test_attention_classes(void **state) {
   case_run(c);
 }
 
-/* More scores than a strip holds: rows of a head in several strips, and several heads in one. */
+/* More scores than a strip holds: rows of a head in several strips, and several heads in one.  (Mesa's llvmpipe ends
+ * all loops of a work-item after 65,535 rounds, so that rows cannot be much longer.) */
 static void test_attention_strips(void **state) {
   (void)state;
   static const rules causal = {.title = "strips", .causal = true, .align = "top_left"};
-  static const sizes long_rows = {1, 1, 70, 40000, 1, 2}, many_heads = {64, 32, 300, 100, 2, 2};
+  static const sizes long_rows = {1, 1, 65, 40000, 1, 2}, many_heads = {64, 32, 300, 100, 2, 2};
   case_run(attention_case(&causal, &many_heads, PH_F32, PH_F32, PH_F32, DENSE, 0, true));
   static const rules none = {.title = "strips"};
   case_run(attention_case(&none, &long_rows, PH_F32, PH_F32, PH_F32, DENSE, 0, true));

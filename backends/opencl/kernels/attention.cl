@@ -38,14 +38,17 @@ static ulong2 visible_keys(ulong batch, ulong query, ulong queries, ulong keys, 
 #ifdef HAS_LENGTHS
   high = min(high, lengths[lengths_first + batch * rules[RULE_LENGTHS_STRIDE]]);
 #endif
-  if (!rules[RULE_RING]) {
-    long last_query = (long)min(query + TILE, queries) - 1;
-    long first = position_of(batch, query, offset, offset_first, rules);
-    long last = position_of(batch, last_query, offset, offset_first, rules);
-    if (rules[RULE_CAUSAL]) high = min(high, add_sat(last, 1L));
-    if (rules[RULE_RIGHT] >= 0) high = min(high, add_sat(add_sat(last, rules[RULE_RIGHT]), 1L));
-    if (rules[RULE_LEFT] >= 0) low = max(low, sub_sat(first, rules[RULE_LEFT]));
-  }
+#if !defined(RING) && (defined(CAUSAL) || defined(WINDOW))
+  long first = position_of(batch, query, offset, offset_first, rules);
+  long last = position_of(batch, (long)min(query + TILE, queries) - 1, offset, offset_first, rules);
+#ifdef CAUSAL
+  high = min(high, add_sat(last, 1L));
+#endif
+#ifdef WINDOW
+  if (rules[RULE_RIGHT] >= 0) high = min(high, add_sat(add_sat(last, rules[RULE_RIGHT]), 1L));
+  if (rules[RULE_LEFT] >= 0) low = max(low, sub_sat(first, rules[RULE_LEFT]));
+#endif
+#endif
   low = min(low, (long)keys);
   return (ulong2)((ulong)low, (ulong)max(low, high));
 }

@@ -169,24 +169,26 @@ static ulong offset_of(__global const long *axes, int rank, int operand, ulong i
 /* ---- who may attend to whom (NUMERICS section 2); for kernels built with -DRULES ---- */
 
 #ifdef RULES
-/* MASK, KEY_MASK: the roles of those operands (IN1 ...), HAS_MASK, HAS_KEY_MASK, HAS_LENGTHS, HAS_OFFSET: they are there.
- * `rules` holds what follows, `slopes` ALiBi's slope of each head. */
+/* MASK, KEY_MASK: the roles of those operands (IN1 ...).  HAS_MASK, HAS_KEY_MASK, HAS_LENGTHS, HAS_OFFSET: they are there.
+ * CAUSAL, WINDOW, RING, ALIBI, TRUE_ATTENDS: what the attributes ask for.  `rules` holds what follows, `slopes` ALiBi's
+ * slope of each head. */
 enum {
   RULE_KEYS,
-  RULE_ORIGIN, /* position of query 0 where no offset is given */
   RULE_QUERIES,
-  RULE_CAUSAL,
-  RULE_LEFT, /* the window; -1: unbounded */
+  RULE_ORIGIN, /* position of query 0 where no offset is given */
+  RULE_LEFT,   /* the window; -1: unbounded */
   RULE_RIGHT,
-  RULE_RING,
-  RULE_ALIBI,
-  RULE_TRUE_ATTENDS,     /* what true means in a bool mask */
-  RULE_MASK_STRIDES,     /* batch, head, query, key */
+  RULE_MASK_STRIDES,                             /* batch, head, query, key */
   RULE_KEY_MASK_STRIDES = RULE_MASK_STRIDES + 4, /* batch, key */
   RULE_LENGTHS_STRIDE = RULE_KEY_MASK_STRIDES + 2,
   RULE_OFFSET_STRIDE
 };
 
+#ifdef TRUE_ATTENDS
+#define ATTENDS(element) ((element) != 0)
+#else
+#define ATTENDS(element) ((element) == 0)
+#endif
 #ifndef HAS_MASK
 #define MASK F32
 #endif
@@ -223,7 +225,7 @@ static float ruled_score(float score, long batch, long head, long query, long ke
   __global const long *ms = rules + RULE_MASK_STRIDES;
   ulong mask_at = mask_first + (ulong)(batch * ms[0] + head * ms[1] + query * ms[2] + key * ms[3]);
 #if IS_BOOL(MASK)
-  allowed = allowed && (mask[mask_at] != 0) == (rules[RULE_TRUE_ATTENDS] != 0);
+  allowed = allowed && ATTENDS(mask[mask_at]);
 #else
   float mask_bias = LOAD(MASK, mask, mask_at);
   allowed = allowed && mask_bias != -INFINITY;
@@ -235,7 +237,7 @@ static float ruled_score(float score, long batch, long head, long query, long ke
   __global const long *ks = rules + RULE_KEY_MASK_STRIDES;
   ulong key_mask_at = key_mask_first + (ulong)(batch * ks[0] + key * ks[1]);
 #if IS_BOOL(KEY_MASK)
-  allowed = allowed && (key_mask[key_mask_at] != 0) == (rules[RULE_TRUE_ATTENDS] != 0);
+  allowed = allowed && ATTENDS(key_mask[key_mask_at]);
 #else
   float key_bias = LOAD(KEY_MASK, key_mask, key_mask_at);
   allowed = allowed && key_bias != -INFINITY;
@@ -247,17 +249,25 @@ static float ruled_score(float score, long batch, long head, long query, long ke
   allowed = allowed && key < lengths[lengths_first + (ulong)(batch * rules[RULE_LENGTHS_STRIDE])];
 #endif
 
+#if defined(CAUSAL) || defined(WINDOW) || defined(RING) || defined(ALIBI)
   long place = key; /* the position of what lies at `key` */
-  if (rules[RULE_RING]) {
-    long newest = position_of(batch, rules[RULE_QUERIES] - 1, offset, offset_first, rules);
-    place = sub_sat(newest, floor_mod(sub_sat(newest, key), rules[RULE_KEYS]));
-    allowed = allowed && place >= 0;
-  }
+#ifdef RING
+  long newest = position_of(batch, rules[RULE_QUERIES] - 1, offset, offset_first, rules);
+  place = sub_sat(newest, floor_mod(sub_sat(newest, key), rules[RULE_KEYS]));
+  allowed = allowed && place >= 0;
+#endif
   long distance = sub_sat(position_of(batch, query, offset, offset_first, rules), place); /* the key lies that far behind */
-  if (rules[RULE_CAUSAL]) allowed = allowed && distance >= 0;
-  if (rules[RULE_LEFT] >= 0) allowed = allowed && distance <= rules[RULE_LEFT];
-  if (rules[RULE_RIGHT] >= 0) allowed = allowed && distance >= -rules[RULE_RIGHT];
-  if (rules[RULE_ALIBI]) bias -= slopes[slopes_first + (ulong)head] * convert_float(distance);
+#ifdef CAUSAL
+  allowed = allowed && distance >= 0;
+#endif
+#ifdef WINDOW
+  allowed = allowed && (rules[RULE_LEFT] < 0 || distance <= rules[RULE_LEFT]);
+  allowed = allowed && (rules[RULE_RIGHT] < 0 || distance >= -rules[RULE_RIGHT]);
+#endif
+#ifdef ALIBI
+  bias -= slopes[slopes_first + (ulong)head] * convert_float(distance);
+#endif
+#endif
   return allowed ? score + bias : -INFINITY;
 }
 #endif

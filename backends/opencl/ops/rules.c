@@ -13,6 +13,11 @@ void cl_rules_options(const ph_graph *graph, const ph_node *node, uint32_t first
   cl_option_input(out, graph, node, first + KEY_MASK, "KEY_MASK");
   cl_option_input(out, graph, node, first + LENGTHS, "LENGTHS");
   cl_option_input(out, graph, node, first + OFFSET, "OFFSET");
+  if (ph_node_int(node, "causal", 0) != 0) ph_text_add(out, " -DCAUSAL");
+  if (ph_node_attr(node, "window") != NULL) ph_text_add(out, " -DWINDOW");
+  if (ph_node_int(node, "ring", 0) != 0) ph_text_add(out, " -DRING");
+  if (ph_node_int(node, "alibi", 0) != 0) ph_text_add(out, " -DALIBI");
+  if (ph_node_is(node, "polarity", "attend")) ph_text_add(out, " -DTRUE_ATTENDS");
 }
 
 /* ALiBi, Press et al. 2022: 2^(-8 h / n) for h = 1 .. n where n is a power of two; else those of the power of two
@@ -36,14 +41,10 @@ cl_rules cl_rules_table(cl_plan_node *plan, const ph_graph *graph, const ph_node
   bool alibi = ph_node_int(node, "alibi", 0) != 0;
   /* In the order of RULE_KEYS .. in common.cl. */
   const int64_t values[] = {keys,
-                            ph_node_is(node, "align", "bottom_right") ? keys - queries : 0,
                             queries,
-                            ph_node_int(node, "causal", 0),
+                            ph_node_is(node, "align", "bottom_right") ? keys - queries : 0,
                             window == NULL ? -1 : window->as.list.items[0],
                             window == NULL ? -1 : window->as.list.items[1],
-                            ph_node_int(node, "ring", 0),
-                            alibi,
-                            ph_node_is(node, "polarity", "attend"),
                             stride_or_0(mask, 0),
                             stride_or_0(mask, 1),
                             stride_or_0(mask, 2),
