@@ -362,8 +362,9 @@ static void note_dropout(ph_context *context, const ph_net *net) {
   for (uint32_t n = 0; n < net->node_count; n++) {
     const ph_net_node *node = net->nodes[n];
     if (strcmp(node->op->name, "dropout") == 0)
-      ph_context_log(context, PH_LOG_INFO, "%s:%u:%u: node '%s': dropout acts in training only; nothing is dropped here",
-                     node->place.file, node->place.line, node->place.column, node->path);
+      ph_context_log(context, PH_LOG_INFO,
+                     "%s:%u:%u: node '%s': dropout acts in training only; nothing is dropped here", node->place.file,
+                     node->place.line, node->place.column, node->path);
   }
 }
 
