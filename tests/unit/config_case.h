@@ -2,9 +2,8 @@
 #ifndef POLYHEAD_TESTS_CONFIG_CASE_H
 #define POLYHEAD_TESTS_CONFIG_CASE_H
 
-#include <time.h>
-
 #include "graph/net.h"
+#include "quick.h"
 #include "scratch.h"
 
 /* Warnings of a load, one per line, without the file's name. */
@@ -35,8 +34,7 @@ static inline ph_status case_load_bytes(void **state, const void *bytes, size_t 
   *out = NULL;
   clock_t start = clock();
   ph_status status = ph_model_load(path, &options, out, &error);
-  double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
-  if (seconds > 1) fail_msg("it took %.2f s", seconds);
+  assert_quick(start);
   size_t skip = strncmp(error.message, path, strlen(path)) == 0 ? strlen(path) : 0;
   if (message != NULL) strcpy(message, status != PH_OK ? error.message + skip : "");
   if (status == PH_OK && message == NULL) assert_int_equal(error.code, PH_OK);
