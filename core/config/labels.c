@@ -46,6 +46,38 @@ static ph_status read_texts(ph_loader *loader, const ph_yaml *list, const char *
   return PH_OK;
 }
 
+/* {ids: INPUT, vocabulary: FILE}.  A file that is not there is no error: weights are often looked at without it. */
+static ph_status read_ids(ph_loader *loader, const ph_yaml *node, ph_model_labels *labels, bool *out_keep) {
+  static const char *const known[] = {"ids", "vocabulary"};
+  const ph_model *model = loader->model;
+  ph_yaml *ids, *vocabulary;
+  const char *name, *file;
+  PH_TRY(ph_check_keys(loader, node, "labels", known, 2));
+  PH_TRY(ph_require(loader, node, "labels", "ids", &ids));
+  PH_TRY(ph_require(loader, node, "labels", "vocabulary", &vocabulary));
+  PH_TRY(ph_read_name(loader, ids, "ids", &name));
+  PH_TRY(ph_read_text(loader, vocabulary, "vocabulary", &file));
+  labels->ids_axis = PH_NONE;
+  for (uint32_t i = 0; i < model->input_count; i++) {
+    const ph_model_input *input = &model->inputs[i];
+    if (strcmp(input->name, name) != 0 || (input->dtype != PH_I64 && input->dtype != PH_I32)) continue;
+    labels->ids = i;
+    for (uint32_t axis = 0; axis < input->rank; axis++) {
+      const char *dim = ph_expr_plain_name(input->dims[axis]);
+      if (dim != NULL && strcmp(dim, labels->dim) == 0) labels->ids_axis = axis;
+    }
+  }
+  if (labels->ids_axis == PH_NONE)
+    return ph_fail_at(loader->error, ids->place, "'%s' is no input of integers with an axis '%s'", name, labels->dim);
+  PH_TRY(ph_find_beside(loader, file, &labels->vocabulary));
+  *out_keep = labels->vocabulary != NULL;
+  if (!*out_keep && model->weight_file_count > 0)
+    ph_loader_warn(loader, vocabulary->place,
+                   "the labels of '%s' are dropped: %s is neither beside the config nor beside the weights",
+                   labels->dim, file);
+  return PH_OK;
+}
+
 static ph_status read_labels(ph_loader *loader, const ph_yaml_pair *pair) {
   ph_model *model = loader->model;
   uint32_t dim = ph_names_find(&loader->dims, pair->key);
@@ -53,14 +85,16 @@ static ph_status read_labels(ph_loader *loader, const ph_yaml_pair *pair) {
   if (dim == PH_NONE)
     return ph_fail_at(loader->error, pair->place, "there is no dim '%s' that labels could belong to%s", pair->key,
                       ph_loader_hint(loader, pair->key, names, loader->dims.count));
-  if (pair->value->kind == PH_YAML_MAP)
-    return ph_fail_at(loader->error, pair->value->place,
-                      "labels from a vocabulary are not yet supported: list the texts");
-  PH_TRY(ph_read_list(loader, pair->value, "labels"));
-  ph_model_labels labels = {.dim = pair->key, .count = pair->value->count, .place = pair->place};
-  PH_TRY(read_texts(loader, pair->value, &labels.texts));
-  bool keep;
-  PH_TRY(check_count(loader, dim, pair->value, &keep));
+  ph_model_labels labels = {.dim = pair->key, .place = pair->place};
+  bool keep = true;
+  if (pair->value->kind == PH_YAML_MAP) {
+    PH_TRY(read_ids(loader, pair->value, &labels, &keep));
+  } else {
+    PH_TRY(ph_read_list(loader, pair->value, "labels"));
+    labels.count = pair->value->count;
+    PH_TRY(read_texts(loader, pair->value, &labels.texts));
+    PH_TRY(check_count(loader, dim, pair->value, &keep));
+  }
   loader->dim_notes[dim].used = true;
   if (!loader->dim_notes[dim].axis)
     ph_loader_warn(loader, pair->place, "the labels of '%s' match no axis: no shape has it as an extent", pair->key);

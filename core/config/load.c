@@ -23,9 +23,6 @@ static ph_status read_head(ph_loader *loader, const ph_yaml *root) {
     return ph_fail_at(loader->error, version->place,
                       "polyhead: %s is no version of the language that is known here; there is polyhead: 1",
                       ph_yaml_describe(version, &loader->scratch));
-  for (uint32_t i = 0; i < root->count; i++)
-    if (strcmp(root->pairs[i].key, "generate") == 0)
-      return ph_fail_at(loader->error, root->pairs[i].place, "%s is not yet supported", root->pairs[i].key);
   const ph_yaml *name = ph_yaml_get(root, "name"), *description = ph_yaml_get(root, "description");
   if (name != NULL) PH_TRY(ph_read_text(loader, name, "name", &model->name));
   if (description != NULL) PH_TRY(ph_read_text(loader, description, "description", &model->description));
@@ -147,6 +144,7 @@ static ph_status read_document(ph_loader *loader, ph_yaml *root) {
   PH_TRY(ph_require(loader, root, "a config", "outputs", &outputs));
   PH_TRY(ph_outputs_read(loader, outputs));
   PH_TRY(ph_labels_read(loader, ph_yaml_get(root, "labels")));
+  PH_TRY(ph_generate_read(loader, ph_yaml_get(root, "generate")));
   PH_TRY(ph_biases_settle(loader));
   ph_dims_finish(loader);
   ph_loader_warn_all(loader);
@@ -241,6 +239,9 @@ uint32_t ph_model_input_count(const ph_model *model) {
 }
 const char *ph_model_input_name(const ph_model *model, uint32_t index) {
   return index < model->input_count ? model->inputs[index].name : NULL;
+}
+ph_dtype ph_model_input_dtype(const ph_model *model, uint32_t index) {
+  return index < model->input_count ? model->inputs[index].dtype : PH_DTYPE_NONE;
 }
 uint32_t ph_model_output_count(const ph_model *model) {
   return model->output_count;

@@ -1,7 +1,7 @@
 /* What the files that turn a YAML tree into a model share.  Not for other folders.
  *
  * load.c reads the top level and calls the others: dims.c, source_read.c, weight_read.c, state_read.c, blocks.c (blocks
- * and their calls), graph_read.c (op nodes), attrs_read.c, labels.c, outputs.c and, at the end, warnings.c.  frame.c
+ * and their calls), graph_read.c (op nodes), attrs_read.c, labels.c, outputs.c, generate_read.c and, at the end, warnings.c.  frame.c
  * keeps who sees which name. */
 #ifndef POLYHEAD_CONFIG_LOADER_H
 #define POLYHEAD_CONFIG_LOADER_H
@@ -176,6 +176,9 @@ PH_NODISCARD ph_status ph_attrs_read(ph_loader *loader, const ph_frame *frame, c
 
 PH_NODISCARD ph_status ph_outputs_read(ph_loader *loader, const ph_yaml *node);
 PH_NODISCARD ph_status ph_labels_read(ph_loader *loader, const ph_yaml *node);
+PH_NODISCARD ph_status ph_generate_read(ph_loader *loader, const ph_yaml *node); /* NULL: none */
+/* Where a file is: beside the config, else beside one of the weight files, else NULL. */
+PH_NODISCARD ph_status ph_find_beside(ph_loader *loader, const char *name, const char **out);
 void ph_loader_warn_all(ph_loader *loader);
 
 #endif

@@ -145,8 +145,10 @@ typedef struct ph_model_output {
 
 typedef struct ph_model_labels {
   const char *dim;
-  const char *const *texts;
-  uint32_t count;
+  const char *const *texts; /* NULL: the texts of the ids that are fed */
+  uint32_t count;           /* of texts */
+  uint32_t ids, ids_axis;   /* without texts: an input, and its axis that is the dim */
+  const char *vocabulary;   /* of the ids: a file */
   ph_place place;
 } ph_model_labels;
 
@@ -163,6 +165,7 @@ struct ph_model {
   ph_model_output *outputs;
   ph_model_labels *labels;
   ph_model_alias *aliases;
+  const ph_generation *generation; /* NULL: none */
   uint32_t state_count, state_capacity, dim_count, dim_capacity, input_count, input_capacity, weight_count,
       weight_capacity, scalar_count, scalar_capacity, value_count, value_capacity, node_count, node_capacity,
       output_count, output_capacity, label_count, label_capacity, alias_count, alias_capacity;
