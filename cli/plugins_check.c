@@ -16,7 +16,7 @@
 #include "json.h"
 #include "output.h"
 
-enum { MOST_SECONDS = 600 };
+enum { MOST_SECONDS = 1800 };
 
 /* ---- the child: writes {"begins": NAME} before a check and {"name":, "state":, ..} after it, a line each ---- */
 

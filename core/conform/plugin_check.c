@@ -195,7 +195,7 @@ static const struct {
     {"version", check_version, true},
     {"size", check_size, true},
     {"entries", check_entries, true},
-    {"name", check_name, false},
+    {"name", check_name, true},
     {"open", ph_trial_open, true},
     {"devices", ph_trial_devices, true},
     {"device", ph_trial_device, true},

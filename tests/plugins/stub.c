@@ -1,6 +1,7 @@
 /* A backend without kernels, to be built broken in many ways: each macro below makes one fault (CMakeLists.txt). */
 #include <polyhead/backend.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #ifndef STUB_NAME
@@ -105,6 +106,7 @@ static void describe(uint32_t index, uint32_t alignment, ph_device_info *out) {
 
 /* Device 0 of a stub with a wrong alignment has it; the others are fine. */
 static ph_status device_info(ph_backend_context *context, uint32_t index, ph_device_info *out, ph_error *error) {
+  if (index + 1 > STUB_DEVICES) return fail_with(error, PH_UNAVAILABLE, "there is no such device");
   describe(index, index == 0 ? STUB_ALIGNMENT : 64, out);
   return PH_OK;
 }
@@ -113,8 +115,11 @@ static ph_status device_open(ph_backend_context *context, uint32_t index, const 
                              uint32_t option_count, ph_device **out, ph_error *error) {
   static ph_device devices[2] = {{64}, {128}}; /* [1]: with the option wide */
   if (STUB_DEVICE_OPEN != PH_OK) return fail_with(error, STUB_DEVICE_OPEN, "the device is busy");
-  for (uint32_t i = 0; i < option_count; i++)
-    if (strcmp(options[i].key, "wide") != 0) return fail_with(error, PH_INVALID, "unknown option; it knows wide");
+  for (uint32_t i = 0; i < option_count; i++) {
+    char message[128];
+    snprintf(message, sizeof(message), "unknown option '%.64s'; it knows wide", options[i].key);
+    if (strcmp(options[i].key, "wide") != 0) return fail_with(error, PH_INVALID, message);
+  }
   *out = &devices[option_count > 0];
   return PH_OK;
 }
@@ -222,5 +227,6 @@ static const struct {
            }};
 
 const ph_backend *ph_backend_query(uint32_t host_abi_version) {
-  return host_abi_version == STUB_REFUSED_ABI ? NULL : &table.backend;
+  bool refused = host_abi_version == STUB_REFUSED_ABI || host_abi_version >> 16 > PH_ABI_MAJOR;
+  return refused ? NULL : &table.backend;
 }

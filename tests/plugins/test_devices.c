@@ -85,7 +85,8 @@ static void test_options(void **state) {
   assert_int_equal(device->limits.alignment, 128);
   assert_int_equal(device->entry->info.alignment, 64);
   ph_open_device_close(device);
-  assert_refused(context, "good,narrow=1", PH_INVALID, "device 'good,narrow=1': unknown option; it knows wide");
+  assert_refused(context, "good,narrow=1", PH_INVALID,
+                 "device 'good,narrow=1': unknown option 'narrow'; it knows wide");
   ph_open_device_close(NULL);
   ph_context_destroy(context);
 }
