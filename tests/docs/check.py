@@ -2,8 +2,8 @@
 """check.py POLYHEAD [--update]: do README.md and docs/ tell the truth?
 
 Runs every `$ polyhead ...` of their console blocks in the repository's root and compares what it prints with what the page
-shows (a line of `...` stands for any lines); follows every relative link; looks for every op in docs/config.md and for every
-environment variable that the code reads in README.md.  --update writes what was printed into the pages instead.
+shows (a line of `...` stands for any lines); follows every relative link; looks for every op in docs/config.md, and in README.md for
+every command and every environment variable that the code reads.  --update writes what was printed into the pages instead.
 """
 import json
 import os
@@ -52,7 +52,6 @@ def check_commands(page, text, polyhead):
     problems = []
     for block in BLOCK.findall(text):
         for command, shown in commands_of(block):
-            shown = [line for line in shown]
             while shown and not shown[-1]:
                 shown.pop()  # a blank line before the next command
             if command.startswith("polyhead ") and not matches(shown, printed_by(command, polyhead)):
@@ -84,9 +83,15 @@ def check_links(page, text):
 def check_tables(polyhead):
     language = (ROOT / "docs/config.md").read_text(encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    listed = json.loads(subprocess.run([polyhead, "ops", "--json"], check=True, capture_output=True, text=True).stdout)
-    problems = [f"docs/config.md: the op {op['name']} is missing" for op in listed["ops"]
+
+    def listed(what):
+        words = [polyhead, "help" if what == "commands" else what, "--json"]
+        return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)[what]
+
+    problems = [f"docs/config.md: the op {op['name']} is missing" for op in listed("ops")
                 if f"`{op['name']}`" not in language]
+    problems += [f"README.md: the command {command['name']} is missing" for command in listed("commands")
+                 if f"`polyhead {command['name']}" not in readme]
     for folder in ("core", "cli", "backends", "plugins"):
         for source in (ROOT / folder).rglob("*.c"):
             for name in VARIABLE.findall(source.read_text(encoding="utf-8")):
