@@ -3,7 +3,8 @@
 
 Runs every `$ polyhead ...` of their console blocks in the repository's root and compares what it prints with what the page
 shows (a line of `...` stands for any lines); follows every relative link; looks for every op in docs/config.md, and in README.md for
-every command and every environment variable that the code reads.  --update writes what was printed into the pages instead.
+every command and every environment variable that the code reads; and in docs/dependencies.md for every package that
+scripts/setup installs.  --update writes what was printed into the pages instead.
 """
 import json
 import os
@@ -92,6 +93,10 @@ def check_tables(polyhead):
                 if f"`{op['name']}`" not in language]
     problems += [f"README.md: the command {command['name']} is missing" for command in listed("commands")
                  if f"`polyhead {command['name']}" not in readme]
+    dependencies = (ROOT / "docs/dependencies.md").read_text(encoding="utf-8")
+    lists = re.findall(r"packages\+?=\(([^)]*)\)", (ROOT / "scripts/setup").read_text(encoding="utf-8"))
+    problems += [f"docs/dependencies.md: the package {package} is missing" for package in " ".join(lists).split()
+                 if f"`{package}`" not in dependencies]
     for folder in ("core", "cli", "backends", "plugins"):
         for source in (ROOT / folder).rglob("*.c"):
             for name in VARIABLE.findall(source.read_text(encoding="utf-8")):
