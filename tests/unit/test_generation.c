@@ -5,7 +5,7 @@
 
 static const ph_model_options plain = {0};
 
-/* Lines 1 to 11. */
+/* Lines 1 to 12. */
 #define HEAD                                                                                                           \
   "polyhead: 1\n"                                                                                                      \
   "dims: {batch: 1, seq: 1, slots: 8, model: 4, far: 2}\n"                                                             \
@@ -17,14 +17,15 @@ static const ph_model_options plain = {0};
   "graph:\n"                                                                                                           \
   "  - {name: x, op: embedding, inputs: [ids, table]}\n"                                                               \
   "  - {name: logits, op: linear, inputs: [x, table]}\n"                                                               \
-  "  - {name: o, op: embedding, inputs: [other, table]}\n"
-#define CONFIG(outputs, rest) HEAD "outputs: " outputs "\n" rest "\n" /* lines 12 and 13 */
-#define GENERATE(text)        CONFIG("[logits, o]", "generate: {" text "}")
+  "  - {name: o, op: embedding, inputs: [other, table]}\n"                                                             \
+  "  - {name: p, op: positions, inputs: {like: ids, offset: past}}\n"
+#define CONFIG(outputs, rest) HEAD "outputs: " outputs "\n" rest "\n" /* lines 13 and 14 */
+#define GENERATE(text)        CONFIG("[logits, o, p]", "generate: {" text "}")
 
 static void everything_is_read(void **state) {
   scratch_file(state, "there.json", "[]", 2);
   ph_model *model = case_load(state,
-                              CONFIG("{scores: logits, o: o}",
+                              CONFIG("{scores: logits, o: o, p: p}",
                                      "generate: {ids: ids, past: past, logits: scores, source: other, vocabulary: "
                                      "there.json, source_vocabulary: gone.json, start: <s>, stop: [2, '2']}"),
                               plain);
@@ -68,7 +69,7 @@ static void files_are_sought_in_two_places(void **state) {
 }
 
 static void without_the_section(void **state) {
-  ph_model *model = case_load(state, CONFIG("[logits, o]", ""), plain);
+  ph_model *model = case_load(state, CONFIG("[logits, o, p]", ""), plain);
   assert_null(ph_model_generation(model));
   assert_int_equal(ph_model_input_dtype(model, 9), PH_DTYPE_NONE);
   ph_model_destroy(model);
@@ -80,37 +81,37 @@ static void mistakes(void **state) {
   static const struct {
     const char *text, *message;
   } cases[] = {
-      {CONFIG("[logits, o]", "generate: [ids]"), ":13:11: error: generate must be a mapping, not a list"},
-      {GENERATE("idss: ids"), ":13:12: error: generate has no 'idss'; did you mean 'ids'?"},
-      {GENERATE("ids: ids"), ":13:11: error: generate needs 'past'"},
-      {GENERATE("ids: idz, past: past" REST), ":13:17: error: there is no input 'idz'; did you mean 'ids'?"},
+      {CONFIG("[logits, o, p]", "generate: [ids]"), ":14:11: error: generate must be a mapping, not a list"},
+      {GENERATE("idss: ids"), ":14:12: error: generate has no 'idss'; did you mean 'ids'?"},
+      {GENERATE("ids: ids"), ":14:11: error: generate needs 'past'"},
+      {GENERATE("ids: idz, past: past" REST), ":14:17: error: there is no input 'idz'; did you mean 'ids'?"},
       {GENERATE("ids: past, past: past" REST),
-       ":13:17: error: ids must be an input of integers, [batch, length]; 'past' is i64 with 1 axes"},
+       ":14:17: error: ids must be an input of integers, [batch, length]; 'past' is i64 with 1 axes"},
       {GENERATE("ids: ids, past: other" REST),
-       ":13:28: error: past must be an input of integers, [batch]; 'other' is i32 with 2 axes"},
+       ":14:28: error: past must be an input of integers, [batch]; 'other' is i32 with 2 axes"},
       {GENERATE("ids: ids, past: past, logits: logit, vocabulary: v, start: 1"),
-       ":13:42: error: there is no output 'logit'; did you mean 'logits'?"},
+       ":14:42: error: there is no output 'logit'; did you mean 'logits'?"},
       {GENERATE("ids: ids, past: past, logits: x, vocabulary: v, start: 1"),
-       ":13:42: error: there is no output 'x'"}, /* a value, but no output */
+       ":14:42: error: there is no output 'x'"}, /* a value, but no output */
       {GENERATE("ids: ids, past: past, logits: logits, vocabulary: v, start: -1"),
-       ":13:72: error: start must be a token or an id, not -1"},
-      {GENERATE("ids: ids, past: past" REST ", stop: 2"), ":13:85: error: stop must be a list, not 2"},
+       ":14:72: error: start must be a token or an id, not '-1'"},
+      {GENERATE("ids: ids, past: past" REST ", stop: 2"), ":14:86: error: stop must be a list, not '2'"},
       {GENERATE("ids: ids, past: past" REST ", source_vocabulary: v"),
-       ":13:98: error: source_vocabulary needs 'source', the input that it is for"},
-      {CONFIG("[logits, o]", "labels: {seq: {ids: ids}}"), ":13:15: error: labels needs 'vocabulary'"},
-      {CONFIG("[logits, o]", "labels: {seq: {ids: other, vocabulary: v}}"),
-       ":13:21: error: 'other' is no input of integers with an axis 'seq'"},
+       ":14:99: error: source_vocabulary needs 'source', the input that it is for"},
+      {CONFIG("[logits, o, p]", "labels: {seq: {ids: ids}}"), ":14:15: error: labels needs 'vocabulary'"},
+      {CONFIG("[logits, o, p]", "labels: {seq: {ids: other, vocabulary: v}}"),
+       ":14:21: error: 'other' is no input of integers with an axis 'seq'"},
   };
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) case_refused(state, cases[i].text, cases[i].message);
 }
 
 /* Without weights nobody expects their vocabulary; with them, a name that is wrong should not go unnoticed. */
 static void labels_without_their_file(void **state) {
-  static const char text[] = CONFIG("[logits, o]", "labels: {seq: {ids: ids, vocabulary: none.txt}}");
+  static const char text[] = CONFIG("[logits, o, p]", "labels: {seq: {ids: ids, vocabulary: none.txt}}");
   case_warns(state, text, plain, "");
   const char *const files[] = {scratch_path(state, "w.npz")};
   case_warns(state, text, (ph_model_options){.weight_files = files, .weight_file_count = 1},
-             ":13:38: warning: the labels of 'seq' are dropped: none.txt is neither beside the config nor beside the "
+             ":14:38: warning: the labels of 'seq' are dropped: none.txt is neither beside the config nor beside the "
              "weights\n");
 }
 
