@@ -67,6 +67,8 @@ extern const blas_op blas_add, blas_sub, blas_mul, blas_div;
 extern const blas_op blas_relu, blas_gelu, blas_silu, blas_tanh, blas_sigmoid, blas_erf, blas_exp, blas_softcap;
 extern const blas_op blas_positions, blas_sinusoidal_position, blas_rotary;
 extern const blas_op blas_embedding, blas_gather, blas_cache_write;
+extern const blas_op blas_mean, blas_argmax, blas_l2_normalize, blas_one_hot, blas_cross_entropy, blas_mse,
+    blas_dropout;
 extern const blas_op blas_split_heads, blas_concat_heads, blas_concat, blas_split, blas_slice, blas_transpose,
     blas_reshape, blas_expand, blas_cast;
 
