@@ -6,6 +6,9 @@ set(POLYHEAD_PACKAGE_FOLDER ${CMAKE_INSTALL_LIBDIR}/cmake/polyhead)
 set(POLYHEAD_PC_FOLDER ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 target_link_options(polyhead PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/polyhead.map)
+if(NOT POLYHEAD_SANITIZE) # sanitizers leave their own symbols to the program
+  target_link_options(polyhead PRIVATE -Wl,--no-undefined)
+endif()
 set_target_properties(polyhead PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/polyhead.map)
 
 install(TARGETS polyhead polyhead_headers EXPORT polyhead LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
