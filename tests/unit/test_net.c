@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "graph/net.h"
+#include "passes/dropout.h"
 #include "passes/fuse.h"
 #include "runtime/lower.h"
 
@@ -281,6 +282,22 @@ static void apart_every_node_has_its_own_inputs(void **state) {
   ph_lowered_destroy(lowered);
 }
 
+static void a_dropout_is_passed_by(void **state) {
+  fixture *f = *state;
+  uint32_t x = CONSTANT(f, PH_F32, 2, 3), dropped, y;
+  ph_net_attr_value rate = {.name = "rate", .value = {.kind = PH_ATTR_F64, .as.f64 = 0.5}};
+  assert_int_equal(add(f, "dropout", &x, 1, &rate, 1, &dropped), PH_OK);
+  assert_int_equal(ADD(f, "relu", &y, dropped), PH_OK);
+  f->net->values[dropped].kept = true;
+  ph_skip_dropout(f->net);
+  assert_int_equal(f->net->node_count, 2); /* somebody wants to see it */
+  assert_int_equal(f->net->nodes[1]->inputs[0], x);
+  f->net->values[dropped].kept = false;
+  ph_skip_dropout(f->net);
+  assert_int_equal(f->net->node_count, 1);
+  assert_string_equal(f->net->nodes[0]->op->name, "relu");
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
@@ -299,6 +316,7 @@ int main(void) {
       TEST(attention_operands_arrive_with_rank_4),
       TEST(repeated_operands_have_stride_0),
       TEST(apart_every_node_has_its_own_inputs),
+      TEST(a_dropout_is_passed_by),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
