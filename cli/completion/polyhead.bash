@@ -12,7 +12,7 @@ _polyhead() {
   COMPREPLY=()
 
   if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W 'run check compare graph heatmap devices plugins ops schema help --version --help' -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W 'run generate check compare conform graph heatmap devices plugins ops schema help --version --help' -- "$word")
     return
   fi
 
@@ -27,7 +27,7 @@ _polyhead() {
     mapfile -t COMPREPLY < <(compgen -W 'none reference' -- "$word")
     return
     ;;
-  --weights | --plugin | --save | --load | --report | --trace | -i | --input | -o | --output)
+  --weights | --plugin | --save | --load | --report | --trace | --suite | --junit | --required | --prompt-ids | --source-ids | -i | --input | -o | --output)
     _polyhead_files "$word"
     return
     ;;
@@ -35,7 +35,11 @@ _polyhead() {
     mapfile -t COMPREPLY < <(compgen -W 'dot mermaid svg' -- "$word")
     return
     ;;
-  --dim | --tensor | --head)
+  --set)
+    mapfile -t COMPREPLY < <(compgen -W 'tiny smoke ci full' -- "$word")
+    return
+    ;;
+  --dim | --tensor | --head | --prompt | --source | --tokens | --temperature | --top-k | --top-p | --seed | --filter | --show)
     return
     ;;
   esac
@@ -44,6 +48,11 @@ _polyhead() {
     local options=
     case $command in
     run) options="$model -o --output --profile --report --trace --fallback $common" ;;
+    generate)
+      options="-d --device --weights --dim --random --prompt --prompt-ids --source --source-ids --tokens --greedy"
+      options+=" --temperature --top-k --top-p --seed --fallback $common"
+      ;;
+    conform) options="-d --device --set --suite --filter --seed --list --show --junit --required $common" ;;
     check) options="$model --fallback $common" ;;
     graph) options="-d --device --weights --dim --random --format --fallback $common" ;;
     heatmap) options="$model -o --output --tensor --head --fallback $common" ;;
@@ -56,9 +65,9 @@ _polyhead() {
   fi
 
   case $command in
-  run | check | compare | graph | heatmap) _polyhead_files "$word" ;;
+  run | generate | check | compare | graph | heatmap) _polyhead_files "$word" ;;
   ops) mapfile -t COMPREPLY < <(compgen -W "$(polyhead ops 2>/dev/null | awk '{ print $1 }')" -- "$word") ;;
-  help) mapfile -t COMPREPLY < <(compgen -W 'run check compare graph heatmap devices plugins ops schema' -- "$word") ;;
+  help) mapfile -t COMPREPLY < <(compgen -W 'run generate check compare conform graph heatmap devices plugins ops schema' -- "$word") ;;
   esac
 }
 
