@@ -101,7 +101,8 @@ static const char *const fixed_properties =
     "'generate': {'type': 'object', 'properties': {'ids': {'$ref': '#/$defs/name'}, 'past': {'$ref': '#/$defs/name'},"
     "  'logits': {'type': 'string'}, 'source': {'$ref': '#/$defs/name'}, 'vocabulary': {'type': 'string'},"
     "  'source_vocabulary': {'type': 'string'}, 'start': {'$ref': '#/$defs/token'},"
-    "  'stop': {'type': 'array', 'items': {'$ref': '#/$defs/token'}}}, 'additionalProperties': false}"
+    "  'stop': {'type': 'array', 'items': {'$ref': '#/$defs/token'}}},"
+    "  'required': ['ids', 'past', 'logits', 'vocabulary', 'start'], 'additionalProperties': false}"
     "}";
 
 /* JSON with ' for ", which C text would have to escape. */
