@@ -32,9 +32,11 @@ static float gelu(float x, const unary *p) {
   return 0.5f * x * (1 + tanhf(SQRT_TWO_OVER_PI * (x + 0.044715f * x * x * x)));
 }
 
+/* Far to the left exp(-x) overflows while the result, x * exp(x), is still a normal number. */
 static float silu(float x, const unary *p) {
   (void)p;
-  return x == -INFINITY ? 0 : x / (1 + expf(-x));
+  if (x < -80) return x == -INFINITY ? 0 : (float)(x * exp(x));
+  return x / (1 + expf(-x));
 }
 
 static float sigmoid(float x, const unary *p) {
