@@ -38,35 +38,37 @@ static ph_status find_match(const ph_step *step, const char *word, size_t length
   return PH_OK;
 }
 
-/* One piece of a word, a match or what lies between two. */
-static bool add_piece(const ph_step *step, const char *word, size_t start, size_t end, bool match, size_t *from,
-                      ph_words *out) {
-  bool added = true;
-  if (match != step->invert) {
-    bool cut_before = step->matches != PH_MATCHES_BEFORE, cut_after = step->matches != PH_MATCHES_AFTER;
-    if (cut_before) {
-      added = ph_words_add(out, word + *from, start - *from);
-      *from = step->matches == PH_MATCHES_REMOVED ? end : start;
-    }
-    if (cut_after && added) {
-      added = ph_words_add(out, word + *from, end - *from);
-      *from = end;
-    }
-  }
+/* Words that are being cut from `word`: the one that has begun at `from`, and the kind of its last piece. */
+typedef struct cutter {
+  const ph_step *step;
+  const char *word;
+  size_t from;
+  bool after_match;
+  ph_words *out;
+} cutter;
+
+/* One piece, a match or what lies between two; words begin at pieces, unless a match belongs to its neighbour. */
+static bool add_piece(cutter *c, size_t start, size_t end, bool match) {
+  bool joined = (c->step->matches == PH_MATCHES_BEFORE && match && !c->after_match) ||
+                (c->step->matches == PH_MATCHES_AFTER && !match && c->after_match);
+  bool added = joined || ph_words_add(c->out, c->word + c->from, start - c->from);
+  if (!joined) c->from = start;
+  if (match && c->step->matches == PH_MATCHES_REMOVED) c->from = end;
+  c->after_match = match;
   return added;
 }
 
 static ph_status split(const ph_step *step, const char *word, size_t length, ph_words *out, ph_error *error) {
-  size_t from = 0;
+  cutter c = {.step = step, .word = word, .out = out};
   for (size_t at = 0; at < length;) {
     size_t start, end;
     PH_TRY(find_match(step, word, length, at, &start, &end, error));
-    bool added = start == at || add_piece(step, word, at, start, false, &from, out);
-    added = added && (end == start || add_piece(step, word, start, end, true, &from, out));
+    bool added = start == at || add_piece(&c, at, start, step->invert);
+    added = added && (end == start || add_piece(&c, start, end, !step->invert));
     if (!added) return ph_fail_memory(error);
     at = end;
   }
-  return ph_words_add(out, word + from, length - from) ? PH_OK : ph_fail_memory(error);
+  return ph_words_add(out, word + c.from, length - c.from) ? PH_OK : ph_fail_memory(error);
 }
 
 /* ---- at characters ---- */

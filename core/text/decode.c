@@ -87,7 +87,7 @@ static void put_word(ph_decoder *decoder, const ph_token_row *row, ph_text *out)
   size_t skip = inside != NULL ? strlen(inside) : 0;
   bool goes_on = skip > 0 && row->length > skip && memcmp(row->bytes, inside, skip) == 0;
   bool chinese = is_chinese(row->bytes, row->length);
-  bool mark = row->length == 1 && strchr(".,!?;:", row->bytes[0]) != NULL;
+  bool mark = row->length == 1 && strchr(".,!?", row->bytes[0]) != NULL;
   if (decoder->begun && !goes_on && !mark && !chinese && !decoder->after_chinese) ph_text_put(out, " ", 1);
   ph_token_row rest = *row;
   if (goes_on) {

@@ -121,6 +121,10 @@ static ph_status read_byte_level(const reader *r, const json_t *object) {
   return push_kind(r, PH_STEP_BYTES);
 }
 
+/* \w+|[^\w\s]+ with the \w of Unicode (Technical Standard 18, annex C); that of PCRE2 depends on its version. */
+#define WORD "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200c}\\x{200d}"
+static const char words_pattern[] = "[" WORD "]+|[^" WORD "\\s]+";
+
 /* Newer files have prepend_scheme, older ones add_prefix_space. */
 static ph_status read_metaspace(const reader *r, const json_t *object) {
   const char *scheme = json_string_value(json_object_get(object, "prepend_scheme"));
@@ -157,7 +161,7 @@ static ph_status read_pre_tokenizer(const reader *r, const json_t *object) {
   if (strcmp(type, "Split") == 0) return read_split(r, object);
   if (strcmp(type, "WhitespaceSplit") == 0) return push_kind(r, PH_STEP_BLANKS);
   if (strcmp(type, "Punctuation") == 0) return push_kind(r, PH_STEP_PUNCTUATION);
-  if (strcmp(type, "Whitespace") == 0) return push_pattern(r, "\\w+|[^\\w\\s]+", PH_MATCHES_REMOVED, true);
+  if (strcmp(type, "Whitespace") == 0) return push_pattern(r, words_pattern, PH_MATCHES_REMOVED, true);
   if (strcmp(type, "Digits") == 0)
     return push_pattern(r, flag(object, "individual_digits", false) ? "\\p{N}" : "\\p{N}+", PH_MATCHES_APART, false);
   if (strcmp(type, "BertPreTokenizer") != 0) return unknown(r, "pre_tokenizer", object);

@@ -271,6 +271,7 @@ static void steps(void **state) {
        " 'individual_digits': true}]},",
        " a12 b", "0 2 3 1"},
       {"'pre_tokenizer': {'type': 'Whitespace'},", "a - b", "0 6 1"},
+      {"'pre_tokenizer': {'type': 'Whitespace'},", "▁ a▁a", "5 0 5 0"},
       {"'pre_tokenizer': {'type': 'Split', 'pattern': {'String': '-'}, 'behavior': 'Removed', 'invert': false},",
        "a-b--1", "0 1 2"},
       {"'pre_tokenizer': {'type': 'Split', 'pattern': {'Regex': '[ab]'}, 'behavior': 'Removed', 'invert': true},",
