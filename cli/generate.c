@@ -35,7 +35,7 @@ typedef struct generator {
   bool json;
   ph_text text; /* with --json, what would have been printed */
   size_t printed;
-  const char *stopped; /* "stop token", "tokens", "cache" */
+  const char *stopped; /* "stop token", "tokens", "capacity" */
   double prompt_seconds, seconds;
 } generator;
 
@@ -229,8 +229,8 @@ static ph_status prepare(generator *g, ph_error *error) {
   PH_TRY(ph_session_prepare(g->session, false, error));
   g->capacity = ph_session_capacity(g->session);
   if ((int64_t)g->prompt.count > g->capacity)
-    return ph_fail(error, PH_INVALID, "the prompt of %zu tokens does not fit into caches of %" PRId64, g->prompt.count,
-                   g->capacity);
+    return ph_fail(error, PH_INVALID, "the prompt has %zu tokens, and the model takes no more than %" PRId64,
+                   g->prompt.count, g->capacity);
   PH_TRY(feed(g, g->prompt.items, g->prompt.count, 0, error));
   return ph_session_prepare(g->session, false, error);
 }
@@ -288,12 +288,11 @@ static ph_status is_stop(const generator *g, int64_t id, bool *out, ph_error *er
   return PH_OK;
 }
 
+/* As text, without the token that begins it. */
 static ph_status show_prompt(generator *g, ph_error *error) {
-  for (size_t i = 0; i < g->prompt.count; i++) {
-    int64_t start;
-    PH_TRY(find_token(g, &g->how->start, &start, error));
-    if (i > 0 || g->prompt.items[i] != start || g->decoder == NULL) PH_TRY(show(g, g->prompt.items[i], error));
-  }
+  int64_t start = -1;
+  if (g->decoder != NULL) PH_TRY(find_token(g, &g->how->start, &start, error));
+  for (size_t i = g->prompt.items[0] == start; i < g->prompt.count; i++) PH_TRY(show(g, g->prompt.items[i], error));
   return PH_OK;
 }
 
@@ -312,7 +311,7 @@ static ph_status generate(generator *g, ph_error *error) {
     g->seconds = now() - start - g->prompt_seconds;
     g->stopped = stop                           ? "stop token"
                  : g->ids.count >= g->most      ? "tokens"
-                 : (int64_t)past >= g->capacity ? "cache"
+                 : (int64_t)past >= g->capacity ? "capacity"
                                                 : NULL;
     if (!stop) PH_TRY(show(g, id, error));
     if (g->stopped != NULL) return PH_OK;
@@ -329,8 +328,8 @@ static double per_second(const generator *g) {
 }
 
 static void print_report(const generator *g) {
-  if (strcmp(g->stopped, "cache") == 0)
-    fprintf(stderr, "polyhead: stopped: the caches are full with %" PRId64 " tokens\n", g->capacity);
+  if (strcmp(g->stopped, "capacity") == 0)
+    fprintf(stderr, "polyhead: stopped: the model takes no more than %" PRId64 " tokens\n", g->capacity);
   fprintf(stderr, "prompt: %zu token%s in %.3f s; then %zu token%s in %.3f s", g->prompt.count,
           g->prompt.count == 1 ? "" : "s", g->prompt_seconds, g->ids.count, g->ids.count == 1 ? "" : "s", g->seconds);
   if (per_second(g) > 0) fprintf(stderr, ", %.1f tokens/s", per_second(g));
@@ -375,6 +374,7 @@ static ph_status run_all(generator *g, cli_result *result, ph_context **context,
   PH_TRY(show_prompt(g, error));
   PH_TRY(generate(g, error));
   PH_TRY(show_end(g, error));
+  cli_tell_moved(g->session);
   if (result->json != NULL) return fill_document(g, result->json, error);
   print_report(g);
   return PH_OK;
@@ -410,6 +410,6 @@ const cli_command cli_generate = {
         "Feeds the prompt to CONFIG in one run, then each token that it chose, and prints the text, prompt included, "
         "as\n"
         "it comes.  The section `generate` of CONFIG says which inputs, output and vocabularies those are.  Ends at a\n"
-        "stop token, after --tokens, or where the caches are full; then says how fast it was on standard error.",
+        "stop token, after --tokens, or where caches and positions end; then says how fast it was on standard error.",
     .run = run,
 };

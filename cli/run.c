@@ -31,15 +31,6 @@ static ph_status paths_to_keep(const cli_saves *saves, const ph_model *model, co
   return PH_OK;
 }
 
-/* Falling back is never a surprise. */
-static void tell_moved(const ph_session *session) {
-  for (uint32_t i = 0; i < ph_session_node_count(session); i++) {
-    const ph_node_report *node = ph_session_node(session, i);
-    if (node->reason != NULL)
-      fprintf(stderr, "polyhead: node '%s' (%s) ran on %s: %s\n", node->path, node->op, node->device, node->reason);
-  }
-}
-
 static void print_outputs(const ph_session *session) {
   for (uint32_t i = 0; i < ph_session_output_count(session); i++) {
     const ph_output *output = ph_session_output(session, i);
@@ -155,7 +146,7 @@ static ph_status run(const cli_options *options, cli_result *result, ph_error *e
   if (status == PH_OK) status = cli_context_open(options, &context, error);
   if (status == PH_OK) status = cli_session_open(options, context, model, &inputs, keep, keep_count, &session, error);
   if (status == PH_OK) status = ph_session_run(session, error);
-  if (status == PH_OK) tell_moved(session);
+  if (status == PH_OK) cli_tell_moved(session);
   if (status == PH_OK && saves.count > 0) status = cli_saves_write(&saves, session, error);
   if (status == PH_OK) status = cli_records_write(&records, session, error);
   if (status == PH_OK && result->json != NULL)

@@ -172,3 +172,11 @@ ph_status cli_session_open(const cli_options *options, ph_context *context, ph_m
   *out = session;
   return PH_OK;
 }
+
+void cli_tell_moved(const ph_session *session) {
+  for (uint32_t i = 0; i < ph_session_node_count(session); i++) {
+    const ph_node_report *node = ph_session_node(session, i);
+    if (node->reason != NULL)
+      fprintf(stderr, "polyhead: node '%s' (%s) ran on %s: %s\n", node->path, node->op, node->device, node->reason);
+  }
+}

@@ -28,4 +28,7 @@ PH_NODISCARD ph_status cli_session_open(const cli_options *options, ph_context *
                                         const cli_inputs *inputs, const char *const *keep, uint32_t keep_count,
                                         ph_session **out, ph_error *error);
 
+/* Says on standard error which nodes run on the reference because the device refuses them. */
+void cli_tell_moved(const ph_session *session);
+
 #endif

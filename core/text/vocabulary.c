@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "text/steps.h"
 
-enum { MOST_TOKENS = 1 << 24 };
+enum { MOST_TOKENS = 1 << 22 };
 
 ph_status ph_token_add(ph_vocabulary *vocabulary, int64_t id, ph_token_row row, ph_error *error) {
   if (id < 0 || id >= MOST_TOKENS)

@@ -35,6 +35,7 @@ expect 0 'prompt: 4 tokens' "${letters[@]}" --prompt 'ab小'
 expect 0 '' "${letters[@]}" --prompt-ids '4, 5' --greedy --json
 answers 'd["prompt_ids"], d["ids"], d["text"], d["stopped"]' "([4, 5], [6], 'de', 'stop token')"
 npy '<i8' '(2,)' "$(printf '\\x04%s\\x05%s' "$(zeros 7)" "$(zeros 7)")" >ids.npy
+npy '<i8' '(1, 2)' "$(printf '\\x04%s\\x07%s' "$(zeros 7)" "$(zeros 7)")" >row.npy
 expect 0 '' "${letters[@]}" --prompt-ids ids.npy --json
 answers 'd["ids"]' '[6]'
 expect 0 '' "${letters[@]}" --tokens 3 --json
@@ -45,14 +46,24 @@ answers 'd["ids"], d["tokens_per_second"]' '([1], 0.0)'
 # The end of the caches: twelve tokens are fed, one more comes out.
 sed 's/stop: \[.*\]/stop: []/' letters.yaml >endless.yaml
 endless=(generate endless.yaml -d reference)
-expect 0 'stopped: the caches are full with 12 tokens' "${endless[@]}"
+expect 0 'stopped: the model takes no more than 12 tokens' "${endless[@]}"
 expect 0 '' "${endless[@]}" --json
-answers 'len(d["prompt_ids"] + d["ids"]), d["stopped"]' "(13, 'cache')"
+answers 'len(d["prompt_ids"] + d["ids"]), d["stopped"]' "(13, 'capacity')"
 expect 0 '' "${endless[@]}" --prompt-ids 1,2,3,4,5,6,1,2,3,4,5,6 --json
-answers 'd["ids"], d["stopped"]' "([1], 'cache')"
-refuse 'the prompt of 13 tokens does not fit into caches of 12' "${endless[@]}" --prompt-ids 1,2,3,4,5,6,1,2,3,4,5,6,1
+answers 'd["ids"], d["stopped"]' "([1], 'capacity')"
+refuse 'the prompt has 13 tokens, and the model takes no more than 12' "${endless[@]}" --prompt-ids 1,2,3,4,5,6,1,2,3,4,5,6,1
 expect 0 '' "${endless[@]}" --dim slots=40 --tokens 30 --json
 answers 'len(d["ids"]), d["stopped"]' "(30, 'tokens')"
+
+# A table of positions may end before the caches do.
+sed -e 's/^  - {name: heads/  - {name: places, op: positions, inputs: {like: ids, offset: past}, start: 2}\n  - {name: place, op: embedding, inputs: [places, next]}\n&/' \
+  -e 's/outputs: \[logits\]/outputs: [logits, place]/' endless.yaml >places.yaml
+expect 0 'stopped: the model takes no more than 6 tokens' generate places.yaml -d reference
+
+# Labels: the tokens that are fed.
+sed 's/^generate/labels: {seq: {ids: ids, vocabulary: letters.json}}\n&/' letters.yaml >labels.yaml
+expect 0 '' run labels.yaml -d reference -i ids=row.npy --json
+answers 'd["outputs"][0]["labels"]' "[None, ['d', 'x'], None]"
 
 # Draws: after x all are as likely.
 drawn=("${letters[@]}" --prompt-ids 7 --tokens 1 --json)

@@ -180,8 +180,8 @@ PH_API ph_memory_report ph_session_memory(const ph_session *session);
 PH_API uint32_t ph_session_dim_count(const ph_session *session);
 PH_API const char *ph_session_dim(const ph_session *session, uint32_t index, int64_t *out_value);
 
-/* After prepare(): how many tokens may be fed one after the other before a cache that the input `past` steers is full;
- * INT64_MAX where there is none. */
+/* After prepare(): how many tokens may be fed one after the other before a cache or a table of positions that the input
+ * `past` of `generate` steers is at its end; INT64_MAX where nothing ends. */
 PH_API int64_t ph_session_capacity(const ph_session *session);
 
 /* ---- vocabularies ------------------------------------------------------------------------------------------------ */
