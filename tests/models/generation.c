@@ -195,7 +195,7 @@ int main(int argc, char **argv) {
     return 77;
   }
   start(&m, argv[2], argv[4]);
-  bool right = strcmp(argv[1], "stories") == 0 ? stories(&m) : word(&m, 0) & word(&m, 1);
+  bool right = strcmp(argv[1], "stories") == 0 ? stories(&m) : word(&m, 0) && word(&m, 1);
   stop(&m);
   return right ? 0 : 1;
 }
