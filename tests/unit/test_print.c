@@ -225,7 +225,7 @@ static void outer_axes_are_headings(void **state) {
 
 static void wide_tables_are_split_and_long_ones_shortened(void **state) {
   (void)state;
-  char texts[400][8];
+  char texts[400][16];
   const char *many[400];
   for (int i = 0; i < 400; i++) {
     snprintf(texts[i], sizeof(texts[i]), "t%d", i);
