@@ -37,11 +37,11 @@ typedef struct configuration {
 static configuration configurations[] = {
     {.name = "as it is", .every = 1},
     {.name = "variant=plain", .options = {{"variant", "plain"}}, .option_count = 1, .every = 1},
-    {.name = "max_wg=1", .options = {{"max_wg", "1"}}, .option_count = 1, .every = 3},
+    {.name = "max_wg=1", .options = {{"max_wg", "1"}}, .option_count = 1, .every = 5},
     {.name = "max_wg=7,align_bits=32768",
      .options = {{"max_wg", "7"}, {"align_bits", "32768"}},
      .option_count = 2,
-     .every = 4},
+     .every = 7},
 };
 enum { CONFIGURATIONS = sizeof(configurations) / sizeof(configurations[0]) };
 

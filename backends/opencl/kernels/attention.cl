@@ -24,8 +24,6 @@ enum { QUERIES, KEYS, DEPTH, VALUE_DEPTH, HEADS, GROUP, Q_BATCH, Q_HEAD, Q_ROW, 
 
 #define STRIP __global const long *shape, ulong shape_first, ulong head_first, ulong heads, ulong row_first, ulong rows
 
-DEFINE_LOAD_EIGHT(eight_of_q, IN0)
-DEFINE_LOAD_EIGHT(eight_of_k, IN1)
 DEFINE_LOAD_EIGHT(eight_of_v, IN2)
 DEFINE_LOAD_EIGHT(eight_of_scores, F32)
 DEFINE_STORE_EIGHT(store_eight_scores, F32)
@@ -53,53 +51,50 @@ static ulong2 visible_keys(ulong batch, ulong query, ulong queries, ulong keys, 
   return (ulong2)((ulong)low, (ulong)max(low, high));
 }
 
-/* The rows of a tile by four keys. */
-static inline __attribute__((always_inline)) void
-score_tile(const int rows, ulong batch, ulong head, ulong query, ulong key, __global const TYPE(IN0) *q, ulong q_at,
-           __global const TYPE(IN1) *k, ulong k_first, RULE_PARAMETERS, __global float *scores,
-           __global const long *shape, float scale, float cap) {
-  ulong depth = shape[DEPTH], keys = shape[KEYS], k_at[4];
-  for (int j = 0; j < 4; j++) k_at[j] = k_first + min(key + j, keys - 1) * shape[K_ROW];
-  float8 sums[TILE][4];
-  for (int i = 0; i < rows; i++)
-    for (int j = 0; j < 4; j++) sums[i][j] = (float8)(0.0f);
-  for (ulong d = 0; d < depth; d += 8) {
-    float8 k_values[4];
-    for (int j = 0; j < 4; j++) k_values[j] = eight_of_k(k, k_at[j] + d * shape[K_COLUMN], shape[K_COLUMN], depth - d, 0.0f);
-    for (int i = 0; i < rows; i++) {
-      float8 q_values = eight_of_q(q, q_at + i * shape[Q_ROW] + d * shape[Q_COLUMN], shape[Q_COLUMN], depth - d, 0.0f);
-      for (int j = 0; j < 4; j++) sums[i][j] += q_values * k_values[j];
-    }
-  }
-  for (int i = 0; i < rows; i++)
-    for (int j = 0; j < 4; j++) {
-      float score = scale * sum_of_eight(sums[i][j]);
-      if (cap > 0.0f) score = cap * tanh_of(score / cap);
-      if (key + j < keys)
-        scores[i * keys + key + j] = ruled_score(score, batch, head, query + i, key + j, RULE_ARGUMENTS);
-    }
-}
-
+/* A tile of four rows by four keys per work-item.  Rows and keys past the end repeat the last one and are not stored. */
 __kernel void attention_scores(__global const TYPE(IN0) *q, ulong q_first, __global const TYPE(IN1) *k, ulong k_first,
-                     RULE_PARAMETERS, __global float *scores, ulong scores_first, STRIP, float scale, float cap) {
+                               RULE_PARAMETERS, __global float *scores, ulong scores_first, STRIP, float scale,
+                               float cap) {
   ulong key = get_global_id(0) * 4, row = get_global_id(1) * TILE, strip_head = get_global_id(2);
   shape += shape_first;
-  ulong keys = shape[KEYS];
+  ulong keys = shape[KEYS], depth = shape[DEPTH];
   if (key >= keys || row >= rows || strip_head >= heads) return;
   ulong head = (head_first + strip_head) % (ulong)shape[HEADS], batch = (head_first + strip_head) / (ulong)shape[HEADS];
   ulong query = row_first + row;
   ulong2 visible = visible_keys(batch, query, shape[QUERIES], keys, RULE_ARGUMENTS);
   if (key + 4 <= visible.x || key >= visible.y) return;
 
-  ulong q_at = q_first + batch * shape[Q_BATCH] + head * shape[Q_HEAD] + query * shape[Q_ROW];
-  ulong k_at = k_first + batch * shape[K_BATCH] + head / (ulong)shape[GROUP] * shape[K_HEAD];
-  __global float *at = scores + scores_first + (strip_head * rows + row) * keys;
-  if (row + TILE <= rows)
-    score_tile(TILE, batch, head, query, key, q, q_at, k, k_at, RULE_ARGUMENTS, at, shape, scale, cap);
-  else
-    for (ulong i = 0; i < rows - row; i++)
-      score_tile(1, batch, head, query + i, key, q, q_at + i * shape[Q_ROW], k, k_at, RULE_ARGUMENTS, at + i * keys,
-                 shape, scale, cap);
+  ulong q_head = q_first + batch * shape[Q_BATCH] + head * shape[Q_HEAD];
+  ulong k_head = k_first + batch * shape[K_BATCH] + head / (ulong)shape[GROUP] * shape[K_HEAD];
+  ulong q_at[TILE], k_at[4];
+  float8 sums[TILE][4];
+  for (int i = 0; i < TILE; i++) {
+    q_at[i] = q_head + (row_first + min(row + i, rows - 1)) * shape[Q_ROW];
+    k_at[i] = k_head + min(key + i, keys - 1) * shape[K_ROW];
+    for (int j = 0; j < 4; j++) sums[i][j] = (float8)(0.0f);
+  }
+
+  /* Eight products at a time where q and k are dense along the depth, then what is left. */
+  ulong in_eights = shape[Q_COLUMN] == 1 && shape[K_COLUMN] == 1 ? depth / 8 * 8 : 0;
+  for (ulong d = 0; d < in_eights; d += 8) {
+    float8 k_values[4];
+    for (int j = 0; j < 4; j++) k_values[j] = LOAD8(IN1, k, k_at[j] + d);
+    for (int i = 0; i < TILE; i++) {
+      float8 q_values = LOAD8(IN0, q, q_at[i] + d);
+      for (int j = 0; j < 4; j++) sums[i][j] += q_values * k_values[j];
+    }
+  }
+  for (int i = 0; i < TILE; i++)
+    for (int j = 0; j < 4; j++) {
+      float sum = sum_of_eight(sums[i][j]);
+      for (ulong d = in_eights; d < depth; d++)
+        sum += LOAD(IN0, q, q_at[i] + d * shape[Q_COLUMN]) * LOAD(IN1, k, k_at[j] + d * shape[K_COLUMN]);
+      float score = scale * sum;
+      if (cap > 0.0f) score = cap * tanh_of(score / cap);
+      if (row + i < rows && key + j < keys)
+        scores[scores_first + (strip_head * rows + row + i) * keys + key + j] =
+            ruled_score(score, batch, head, query + i, key + j, RULE_ARGUMENTS);
+    }
 }
 
 /* One row per work-item.  The maximum starts at -inf; NaN or +inf makes the row NaN, but a key that is not allowed has weight
@@ -155,45 +150,49 @@ __kernel void attention_weights(RULE_PARAMETERS, __global const TYPE(IN7) *sinks
 #endif
 }
 
-/* The rows of a tile by eight columns.  A weight of exactly 0 contributes nothing, whatever v holds. */
-static inline __attribute__((always_inline)) void mix_tile(const int rows, ulong2 visible, ulong column,
-                                                           __global const float *weights, __global const TYPE(IN2) *v,
-                                                           ulong v_at, __global TYPE(OUT0) *y, ulong y_at,
-                                                           __global const long *shape) {
-  ulong columns = shape[VALUE_DEPTH], keys = shape[KEYS];
-  float8 sums[TILE];
-  for (int i = 0; i < rows; i++) sums[i] = (float8)(0.0f);
-  for (ulong start = visible.x; start < visible.y; start += BLOCK) {
-    float8 parts[TILE];
-    for (int i = 0; i < rows; i++) parts[i] = (float8)(0.0f);
-    for (ulong key = start; key < min(start + BLOCK, visible.y); key++) {
-      float8 values = eight_of_v(v, v_at + key * shape[V_ROW] + column * shape[V_COLUMN], shape[V_COLUMN], columns - column, 0.0f);
-      for (int i = 0; i < rows; i++) {
-        float weight = weights[i * keys + key];
-        parts[i] = weight != 0.0f ? parts[i] + weight * values : parts[i];
-      }
-    }
-    for (int i = 0; i < rows; i++) sums[i] += parts[i];
-  }
-  for (int i = 0; i < rows; i++)
-    store_eight_of_y(sums[i], y, y_at + i * shape[Y_ROW] + column * shape[Y_COLUMN], shape[Y_COLUMN], columns - column);
-}
-
+/* A tile of four rows by sixteen columns per work-item.  A weight of exactly 0 contributes nothing, whatever v holds.  Rows
+ * past the end repeat the last one, and a second eight of columns the first; neither is stored. */
 __kernel void attention_mix(RULE_PARAMETERS, __global const TYPE(IN2) *v, ulong v_first, __global const float *weights,
-                  ulong weights_first, __global TYPE(OUT0) *y, ulong y_first, STRIP) {
-  ulong column = get_global_id(0) * 8, row = get_global_id(1) * TILE, strip_head = get_global_id(2);
+                            ulong weights_first, __global TYPE(OUT0) *y, ulong y_first, STRIP) {
+  ulong column = get_global_id(0) * 16, row = get_global_id(1) * TILE, strip_head = get_global_id(2);
   shape += shape_first;
-  if (column >= (ulong)shape[VALUE_DEPTH] || row >= rows || strip_head >= heads) return;
+  ulong columns = shape[VALUE_DEPTH], keys = shape[KEYS];
+  if (column >= columns || row >= rows || strip_head >= heads) return;
   ulong head = (head_first + strip_head) % (ulong)shape[HEADS], batch = (head_first + strip_head) / (ulong)shape[HEADS];
-  ulong query = row_first + row, keys = shape[KEYS];
+  ulong query = row_first + row;
   ulong2 visible = visible_keys(batch, query, shape[QUERIES], keys, RULE_ARGUMENTS);
 
   ulong v_at = v_first + batch * shape[V_BATCH] + head / (ulong)shape[GROUP] * shape[V_HEAD];
-  ulong y_at = y_first + batch * shape[Y_BATCH] + head * shape[Y_HEAD] + query * shape[Y_ROW];
-  __global const float *at = weights + weights_first + (strip_head * rows + row) * keys;
-  if (row + TILE <= rows)
-    mix_tile(TILE, visible, column, at, v, v_at, y, y_at, shape);
-  else
-    for (ulong i = 0; i < rows - row; i++)
-      mix_tile(1, visible, column, at + i * keys, v, v_at, y, y_at + i * shape[Y_ROW], shape);
+  ulong second = column + 8 < columns ? column + 8 : column;
+  ulong weights_at[TILE];
+  float8 sums[TILE][2];
+  for (int i = 0; i < TILE; i++) {
+    weights_at[i] = weights_first + (strip_head * rows + min(row + i, rows - 1)) * keys;
+    sums[i][0] = sums[i][1] = (float8)(0.0f);
+  }
+  for (ulong start = visible.x; start < visible.y; start += BLOCK) {
+    float8 parts[TILE][2];
+    for (int i = 0; i < TILE; i++) parts[i][0] = parts[i][1] = (float8)(0.0f);
+    for (ulong key = start; key < min(start + BLOCK, visible.y); key++) {
+      ulong key_at = v_at + key * shape[V_ROW];
+      float8 values = eight_of_v(v, key_at + column * shape[V_COLUMN], shape[V_COLUMN], columns - column, 0.0f);
+      float8 seconds = eight_of_v(v, key_at + second * shape[V_COLUMN], shape[V_COLUMN], columns - second, 0.0f);
+      for (int i = 0; i < TILE; i++) {
+        float weight = weights[weights_at[i] + key];
+        parts[i][0] = weight != 0.0f ? parts[i][0] + weight * values : parts[i][0];
+        parts[i][1] = weight != 0.0f ? parts[i][1] + weight * seconds : parts[i][1];
+      }
+    }
+    for (int i = 0; i < TILE; i++) {
+      sums[i][0] += parts[i][0];
+      sums[i][1] += parts[i][1];
+    }
+  }
+  ulong y_at = y_first + batch * shape[Y_BATCH] + head * shape[Y_HEAD];
+  for (int i = 0; i < TILE && row + i < rows; i++) {
+    ulong row_at = y_at + (query + i) * shape[Y_ROW];
+    store_eight_of_y(sums[i][0], y, row_at + column * shape[Y_COLUMN], shape[Y_COLUMN], columns - column);
+    if (second > column)
+      store_eight_of_y(sums[i][1], y, row_at + second * shape[Y_COLUMN], shape[Y_COLUMN], columns - second);
+  }
 }

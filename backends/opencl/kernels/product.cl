@@ -63,73 +63,83 @@ __kernel void plain(PARAMETERS) {
 }
 
 #ifdef BLOCKED
-DEFINE_LOAD_EIGHT(eight_of_a, IN0)
-DEFINE_LOAD_EIGHT(eight_of_b, IN1)
-
-/* `rows` rows by four columns, eight products at a time along the depth.  Columns past the end repeat the last one and are not
- * stored.  `rows` is a constant at every call, so that the loops unroll and the sums stay in registers. */
-static inline __attribute__((always_inline)) void dot_tile(const int rows, ulong m, ulong n, PARAMETERS) {
-  ulong depth = shape[DEPTH], columns = shape[COLUMNS];
-  ulong a_at = a_first + m * shape[A_ROW], b_at[4];
-  for (int j = 0; j < 4; j++) b_at[j] = b_first + min(n + j, columns - 1) * shape[B_COLUMN];
+/* Four rows by four columns per work-item, eight products at a time: a and b are dense along the depth (q k^T, a weight that
+ * lies out_in).  Rows and columns past the end repeat the last one and are not stored. */
+__kernel void dot_blocked(PARAMETERS) {
+  ulong n = get_global_id(0) * 4, m = get_global_id(1) * 4, batch = get_global_id(2);
+  shape += shape_first;
+  ulong rows = shape[ROWS], columns = shape[COLUMNS], depth = shape[DEPTH];
+  if (n >= columns || m >= rows || batch >= (ulong)shape[BATCHES]) return;
+  GO_TO_BATCH(batch);
+  ulong a_at[4], b_at[4];
   float8 sums[4][4];
-  for (int i = 0; i < rows; i++)
+  for (int i = 0; i < 4; i++) {
+    a_at[i] = a_first + min(m + i, rows - 1) * shape[A_ROW];
+    b_at[i] = b_first + min(n + i, columns - 1) * shape[B_COLUMN];
     for (int j = 0; j < 4; j++) sums[i][j] = (float8)(0.0f);
-  for (ulong k = 0; k < depth; k += 8) {
+  }
+
+  ulong k = 0;
+  for (; k + 8 <= depth; k += 8) {
     float8 b_values[4];
-    for (int j = 0; j < 4; j++) b_values[j] = eight_of_b(b, b_at[j] + k * shape[B_DEPTH], shape[B_DEPTH], depth - k, 0.0f);
-    for (int i = 0; i < rows; i++) {
-      float8 a_values = eight_of_a(a, a_at + i * shape[A_ROW] + k * shape[A_DEPTH], shape[A_DEPTH], depth - k, 0.0f);
+    for (int j = 0; j < 4; j++) b_values[j] = LOAD8(IN1, b, b_at[j] + k);
+    for (int i = 0; i < 4; i++) {
+      float8 a_values = LOAD8(IN0, a, a_at[i] + k);
       for (int j = 0; j < 4; j++) ADD_PRODUCT(sums[i][j], a_values, b_values[j]);
     }
   }
-  for (int i = 0; i < rows; i++)
-    for (int j = 0; j < 4; j++)
-      if (n + j < columns)
-        finish(sum_of_eight(sums[i][j]), m + i, n + j, bias, bias_first, y, y_first, shape, scale);
+  for (int i = 0; i < 4; i++)
+    for (int j = 0; j < 4; j++) {
+      float sum = sum_of_eight(sums[i][j]);
+      for (ulong left = k; left < depth; left++) {
+        float a_value = LOAD(IN0, a, a_at[i] + left), b_value = LOAD(IN1, b, b_at[j] + left);
+        ADD_PRODUCT(sum, a_value, b_value);
+      }
+      if (m + i < rows && n + j < columns) finish(sum, m + i, n + j, bias, bias_first, y, y_first, shape, scale);
+    }
 }
 
-/* `rows` rows by eight columns, which b holds side by side. */
-static inline __attribute__((always_inline)) void outer_tile(const int rows, ulong m, ulong n, PARAMETERS) {
-  ulong depth = shape[DEPTH], columns = shape[COLUMNS], a_at = a_first + m * shape[A_ROW];
-  float8 sums[4];
-  for (int i = 0; i < rows; i++) sums[i] = (float8)(0.0f);
+DEFINE_LOAD_EIGHT(eight_of_b, IN1)
+
+/* Four rows by sixteen columns per work-item, which fill a cache line: b is dense along the columns (p v, a weight that lies
+ * in_out).  Rows past the end repeat the last one, and a second eight of columns the first; neither is stored. */
+__kernel void outer_blocked(PARAMETERS) {
+  ulong n = get_global_id(0) * 16, m = get_global_id(1) * 4, batch = get_global_id(2);
+  shape += shape_first;
+  ulong rows = shape[ROWS], columns = shape[COLUMNS], depth = shape[DEPTH];
+  if (n >= columns || m >= rows || batch >= (ulong)shape[BATCHES]) return;
+  GO_TO_BATCH(batch);
+  ulong second = n + 8 < columns ? n + 8 : n;
+  ulong a_at[4];
+  float8 sums[4][2];
+  for (int i = 0; i < 4; i++) {
+    a_at[i] = a_first + min(m + i, rows - 1) * shape[A_ROW];
+    sums[i][0] = sums[i][1] = (float8)(0.0f);
+  }
+
   for (ulong start = 0; start < depth; start += BLOCK) {
-    float8 parts[4];
-    for (int i = 0; i < rows; i++) parts[i] = (float8)(0.0f);
+    float8 parts[4][2];
+    for (int i = 0; i < 4; i++) parts[i][0] = parts[i][1] = (float8)(0.0f);
     for (ulong k = start; k < min(start + BLOCK, depth); k++) {
-      float8 b_values = eight_of_b(b, b_first + n * shape[B_COLUMN] + k * shape[B_DEPTH], shape[B_COLUMN], columns - n, 0.0f);
-      for (int i = 0; i < rows; i++) {
-        float a_value = LOAD(IN0, a, a_at + i * shape[A_ROW] + k * shape[A_DEPTH]);
-        ADD_PRODUCT(parts[i], a_value, b_values);
+      ulong b_at = b_first + k * shape[B_DEPTH];
+      float8 b_values = eight_of_b(b, b_at + n, 1, columns - n, 0.0f);
+      float8 b_second = eight_of_b(b, b_at + second, 1, columns - second, 0.0f);
+      for (int i = 0; i < 4; i++) {
+        float a_value = LOAD(IN0, a, a_at[i] + k * shape[A_DEPTH]);
+        ADD_PRODUCT(parts[i][0], a_value, b_values);
+        ADD_PRODUCT(parts[i][1], a_value, b_second);
       }
     }
-    for (int i = 0; i < rows; i++) sums[i] += parts[i];
+    for (int i = 0; i < 4; i++)
+      for (int half_tile = 0; half_tile < 2; half_tile++) sums[i][half_tile] += parts[i][half_tile];
   }
-  for (int i = 0; i < rows; i++) {
-    float values[8];
-    vstore8(sums[i], 0, values);
-    for (int j = 0; j < 8; j++)
-      if (n + j < columns) finish(values[j], m + i, n + j, bias, bias_first, y, y_first, shape, scale);
+  for (int i = 0; i < 4; i++) {
+    float values[16];
+    vstore8(sums[i][0], 0, values);
+    vstore8(sums[i][1], 1, values);
+    for (int j = 0; j < 16; j++)
+      if (m + i < rows && n + j < columns)
+        finish(values[j], m + i, n + j, bias, bias_first, y, y_first, shape, scale);
   }
 }
-
-#define BLOCKED_KERNEL(NAME, TILE, WIDTH)                                                                              \
-  __kernel void NAME(PARAMETERS) {                                                                                     \
-    ulong n = get_global_id(0) * WIDTH, m = get_global_id(1) * 4, batch = get_global_id(2);                            \
-    shape += shape_first;                                                                                              \
-    ulong rows = shape[ROWS];                                                                                          \
-    if (n >= (ulong)shape[COLUMNS] || m >= rows || batch >= (ulong)shape[BATCHES]) return;                             \
-    GO_TO_BATCH(batch);                                                                                                \
-    if (m + 4 <= rows)                                                                                                 \
-      TILE(4, m, n, a, a_first, b, b_first, bias, bias_first, y, y_first, shape, shape_first, scale);                  \
-    else                                                                                                               \
-      for (; m < rows; m++)                                                                                            \
-        TILE(1, m, n, a, a_first, b, b_first, bias, bias_first, y, y_first, shape, shape_first, scale);                \
-  }
-
-/* Four rows by four columns per work-item: for operands dense along the depth (q k^T, a weight that lies out_in). */
-BLOCKED_KERNEL(dot_blocked, dot_tile, 4)
-/* Four rows by eight columns per work-item: for a b dense along the columns (p v, a weight that lies in_out). */
-BLOCKED_KERNEL(outer_blocked, outer_tile, 8)
 #endif

@@ -44,7 +44,7 @@ static void launch_strip(cl_plan_node *plan, const ph_graph *graph, const ph_nod
   arg_strip(l, s);
 
   if (y->dims[3] == 0) return; /* planned for lse alone */
-  l = cl_launch_items(plan, "attention_mix", (y->dims[3] + 7) / 8, tiles, s->heads);
+  l = cl_launch_items(plan, "attention_mix", (y->dims[3] + 15) / 16, tiles, s->heads);
   cl_arg_rules(l, node, rules);
   cl_arg_input(l, node, V);
   cl_arg_workspace(l, s->workspace);

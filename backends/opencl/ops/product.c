@@ -144,7 +144,7 @@ static bool can_block(const cl_limits *limits, const ph_graph *graph, const ph_n
 static ph_status plan_blocked(cl_plan_node *plan, const ph_graph *graph, const ph_node *node, ph_error *error) {
   product p = product_of(graph, node);
   return dots(&p) ? launch(plan, node, &p, "dot_blocked", 4, 4, error)
-                  : launch(plan, node, &p, "outer_blocked", 4, 8, error);
+                  : launch(plan, node, &p, "outer_blocked", 4, 16, error);
 }
 
 static void options_plain(const ph_graph *graph, const ph_node *node, ph_text *out) {
