@@ -129,18 +129,24 @@ static ph_status list_cases(const ph_conformance *conformance, cli_result *resul
   return result->json != NULL ? cli_json_set(result->json, "cases", names, error) : PH_OK;
 }
 
-static ph_status show_case(ph_conformance *conformance, const char *name, cli_result *result, ph_error *error) {
+/* Several are told apart as YAML documents are. */
+static ph_status show_cases(ph_conformance *conformance, const char *name, cli_result *result, ph_error *error) {
   uint32_t count = ph_conform_case_count(conformance);
   if (count == 0) return ph_fail(error, PH_INVALID, "there is no case '%s'; --list names those there are", name);
-  if (count > 1) return ph_fail(error, PH_INVALID, "'%s' stands for %u cases; --show takes one", name, count);
-  char *text;
-  PH_TRY(ph_conform_show(conformance, 0, &text, error));
+  json_t *configs = result->json != NULL ? json_object() : NULL;
   ph_status status = PH_OK;
-  if (result->json != NULL)
-    status = cli_json_set(result->json, "config", cli_json_text(text), error);
-  else
-    fputs(text, stdout);
-  free(text);
+  for (uint32_t i = 0; i < count && status == PH_OK; i++) {
+    char *text;
+    status = ph_conform_show(conformance, i, &text, error);
+    if (status != PH_OK) break;
+    if (result->json == NULL)
+      printf("%s%s", i > 0 ? "---\n" : "", text);
+    else if (json_object_set_new(configs, ph_conform_case_name(conformance, i), cli_json_text(text)) != 0)
+      status = ph_fail_memory(error);
+    free(text);
+  }
+  if (status == PH_OK && result->json != NULL) return cli_json_set(result->json, "configs", configs, error);
+  json_decref(configs);
   return status;
 }
 
@@ -179,7 +185,7 @@ static ph_status run(const cli_options *options, cli_result *result, ph_error *e
   ph_conformance *conformance;
   PH_TRY(ph_conform_open(&wanted, &conformance, error));
   ph_status status = options->list           ? list_cases(conformance, result, error)
-                     : options->show != NULL ? show_case(conformance, options->show, result, error)
+                     : options->show != NULL ? show_cases(conformance, options->show, result, error)
                                              : run_cases(options, conformance, result, error);
   ph_conform_close(conformance);
   return status;

@@ -43,7 +43,7 @@ static const option_row rows[] = {
     {CLI_FILTER, 0, "filter", "GLOB", "only cases of this name; * ? [ ] as in a shell"},
     {CLI_SEED, 0, "seed", "N", "other random numbers"},
     {CLI_LIST, 0, "list", NULL, "name the cases and run none"},
-    {CLI_SHOW, 0, "show", "CASE", "print a case as a config and run nothing"},
+    {CLI_SHOW, 0, "show", "CASE", "print a case, or those that a GLOB fits, as configs; run nothing"},
     {CLI_JUNIT, 0, "junit", "FILE", "write the outcome as JUnit XML, too"},
     {CLI_REQUIRED, 0, "required", "FILE", "what the backend promises, instead of required/BACKEND.yaml"},
     {CLI_TENSOR, 0, "tensor", "PATH", "the value to draw; several, or * in it, become the rows of a grid"},
