@@ -3,7 +3,7 @@
 
 typedef struct norm_row {
   double mean, sigma;
-  double mean_size;                 /* mean of |x| */
+  double mean_size; /* mean of |x|, which is what an error of the mean hangs on; 0 where it is not taken */
   double mean_excess, sigma_excess; /* of the serial sums: absolute, and relative to sigma; in f32's roundoff */
 } norm_row;
 
@@ -58,7 +58,7 @@ static ph_status norm(const ph_oracle_call *call, bool centred) {
       y->real[to] = unit * gains[i] + biases[i];
       if (y->magnitude[PH_MAGNITUDE_ACCUM] == NULL) continue;
       y->magnitude[PH_MAGNITUDE_ACCUM][to] =
-          fabs(gains[i]) * (root * (fabs(values[i]) + fabs(row.mean)) / row.sigma + row.mean_excess / row.sigma +
+          fabs(gains[i]) * ((root * (fabs(values[i]) + row.mean_size) + row.mean_excess) / row.sigma +
                             fabs(unit) * row.sigma_excess) +
           fabs(biases[i]);
       y->magnitude[PH_MAGNITUDE_BUILTIN][to] = fabs(unit * gains[i]) * (PH_ULPS_SQRT + PH_ULPS_DIV);

@@ -230,6 +230,8 @@ static void test_attention_with_f16_weights_still_shows_faults(void **state) {
     attend(&settings[0], f, y, lse);
     assert_true(ratio_of(&c, 0, y, PH_F16) > 2);
   }
+  attend(&settings[0], SCALE, y, lse);
+  assert_true(ratio_of(&c, 0, y, PH_BF16) < 2); /* so the op table does not allow weights in bf16 */
   case_close(&c);
 }
 
@@ -360,6 +362,38 @@ static void test_norms(void **state) {
     }
 }
 
+/* Where the elements of a row nearly cancel, the error of the mean hangs on their size, not on the mean: an element near
+ * the mean, and near 0, has it as its own. */
+static void test_layer_norm_where_the_mean_vanishes(void **state) {
+  (void)state;
+  enum { ROWS = 400, COUNT = 256, LANES = 8 };
+  static double x[ROWS * COUNT];
+  static float y[ROWS * COUNT];
+  fill_random(x, ROWS * COUNT, "x", 1);
+  for (int r = 0; r < ROWS; r++) {
+    double *row = x + r * COUNT;
+    double whole = 0;
+    for (int i = 0; i < COUNT; i++) whole += row[i] = i == 0 ? 1e-3 * row[i] : row[i];
+    row[COUNT - 1] = (float)(row[COUNT - 1] - whole);
+    float lanes[LANES] = {0}, sum = 0, squares = 0; /* sums as a device with lanes makes them */
+    for (int i = 0; i < COUNT; i++) lanes[i / (COUNT / LANES)] += (float)row[i];
+    for (int i = 0; i < LANES; i++) sum += lanes[i];
+    float mean = sum / COUNT;
+    for (int i = 0; i < COUNT; i++) squares += ((float)row[i] - mean) * ((float)row[i] - mean);
+    for (int i = 0; i < COUNT; i++) y[r * COUNT + i] = ((float)row[i] - mean) / sqrtf(squares / COUNT + 1e-5f);
+  }
+  oracle_case c;
+  case_open(&c, "layer_norm");
+  case_input(&c, PH_F32, DIMS(ROWS, COUNT), x);
+  case_absent(&c, 2);
+  case_integer(&c, "axis", 1);
+  case_output(&c, PH_F32, DIMS(ROWS, COUNT));
+  case_run(&c);
+  expect_right(&c, 0, y);
+  expect_scale_error_shows(&c, 0, y, ROWS * COUNT);
+  case_close(&c);
+}
+
 /* ---- functions ---- */
 
 static float f32_sigmoid(float x) {
@@ -455,6 +489,7 @@ int main(void) {
       cmocka_unit_test(test_softmax_over_many_keys),
       cmocka_unit_test(test_weighted_sum_and_scores),
       cmocka_unit_test(test_norms),
+      cmocka_unit_test(test_layer_norm_where_the_mean_vanishes),
       cmocka_unit_test(test_functions),
       cmocka_unit_test(test_angles),
   };
