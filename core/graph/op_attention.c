@@ -358,7 +358,7 @@ const ph_op ph_op_weighted_sum = {
     PH_ROLES(weighted_sum_roles),
     PH_OUTPUTS(ph_single_output),
     .layout = PH_LAYOUT_ATTENTION,
-    .stage_types = {[PH_STAGE_WEIGHT] = PH_STAGE_ANY_REAL, [PH_STAGE_ACCUM] = PH_STAGE_FULL},
+    .stage_types = {[PH_STAGE_WEIGHT] = PH_STAGE_HALF, [PH_STAGE_ACCUM] = PH_STAGE_FULL},
     .infer = infer_weighted_sum,
     .flops = flops_weighted_sum};
 
@@ -416,7 +416,7 @@ const ph_op ph_op_attention = {
     PH_OUTPUTS(attention_outputs),
     .layout = PH_LAYOUT_ATTENTION,
     .stage_types =
-        {[PH_STAGE_SCORE] = PH_STAGE_FULL, [PH_STAGE_WEIGHT] = PH_STAGE_ANY_REAL, [PH_STAGE_ACCUM] = PH_STAGE_FULL},
+        {[PH_STAGE_SCORE] = PH_STAGE_FULL, [PH_STAGE_WEIGHT] = PH_STAGE_HALF, [PH_STAGE_ACCUM] = PH_STAGE_FULL},
     .infer = infer_attention,
     .flops = flops_attention,
     .expand = ph_expand_attention,
