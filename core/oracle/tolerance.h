@@ -4,11 +4,13 @@
 
 #include "oracle/oracle.h"
 
-/* The one factor C of the project.  Derivation: a magnitude is the first-order effect of one rounding of each quantity
- * at a stage.  A plain kernel rounds a quantity at most twice at one stage (a product and its addition, a scale and a
- * bias, an argument and the exponential of it), so its error is at most 2 * roundoff * magnitude to first order; terms
- * of second order are smaller by a roundoff.  In practice errors partly cancel: correct kernels of every kind stay
- * under half the bound, so C needs no further reserve, and a larger one would let real faults through. */
+/* The one factor C of the project.  Derivation: a magnitude is the first-order effect of a relative error of 1 in each
+ * quantity of a stage, n independent ones counted as sqrt(n).  A kernel that rounds each quantity once, to the type that
+ * it declares, is therefore off by roundoff * magnitude at most: half of the bound, and rounding to nearest comes up to
+ * that.  The other half is for kernels that round a quantity twice at one stage (a product and its addition, a scale
+ * and a bias, an argument and the exponential of it); terms of second order are smaller by a roundoff.  A larger C would
+ * let real faults through.  tests/conform/kernels measures both sides: right kernels of every kind stay at half of the
+ * bound, faults are at twice of it and more (docs/numerics.md). */
 #define PH_TOLERANCE_C 2.0
 
 /* The largest |got - expected| allowed at element `index`.  `stages` as declared in supports(): PH_DTYPE_NONE counts as
