@@ -4,16 +4,16 @@
 
 #include <polyhead/backend.h>
 
-#include <stdio.h>
+/* return FAIL(error, PH_INVALID, "rows is %d, but ...", rows);
+ * The message is one sentence: what failed, on what, and the cure.  (The status is repeated so that the compiler sees
+ * it.) */
+#define FAIL(error, status, ...) (fail((error), (status), __FILE__, __LINE__, __VA_ARGS__), (status))
+#define NO_MEMORY(error)         FAIL(error, PH_OUT_OF_MEMORY, "out of host memory")
 
-/* One sentence: what failed, on what, and the cure.  return FAIL(error, PH_INVALID, "rows is %d, but ...", rows); */
-#define FAIL(error, status, ...)                                                                                       \
-  (((error) != NULL ? ((error)->code = (status), (error)->node = PH_NONE, (error)->native_code = 0,                    \
-                       snprintf((error)->where, sizeof((error)->where), "%s:%d", __FILE__, __LINE__),                  \
-                       snprintf((error)->message, sizeof((error)->message), __VA_ARGS__))                              \
-                    : 0),                                                                                              \
-   (status))
-
-#define NO_MEMORY(error) FAIL(error, PH_OUT_OF_MEMORY, "out of host memory")
+void fail(ph_error *error, ph_status status, const char *file, int line, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 5, 6)))
+#endif
+    ;
 
 #endif

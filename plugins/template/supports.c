@@ -1,7 +1,8 @@
 /* supports(): may this node run here as it stands?  A no needs a reason that a person can act on; a yes must be kept.
  */
+#include <stdio.h>
+
 #include "backend.h"
-#include "fail.h"
 #include "op.h"
 
 static bool no(ph_support *out, const char *format, const char *what) {

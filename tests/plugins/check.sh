@@ -52,7 +52,7 @@ module major 'host of ABI 2.0' any_major
 module entries 'buffer_map is there without buffer_unmap' half_map
 module devices 'writes past the members' long_info
 module option 'takes the unknown option' takes_option
-module null 'ended the process: Segmentation fault' crashes_on_null
+module null 'ended the process: Aborted' crashes_on_null
 module queue 'ended the process with the exit code 7' exits
 module buffer 'not what was written' rounds_offset
 module map 'PH_CAP_UNIFIED_MEMORY, but no buffer_map' no_map
