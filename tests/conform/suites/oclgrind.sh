@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# The set tiny on Oclgrind, which looks at every byte that a kernel touches.
+set -uo pipefail
+folder=$(dirname "$0")
+library=$(ls /usr/lib/oclgrind/liboclgrind-rt-icd.so /usr/lib/*/oclgrind/liboclgrind-rt-icd.so 2>/dev/null | head -n 1)
+if [ -z "$library" ]; then
+  printf 'SKIPPED: there is no Oclgrind\n'
+  [ -z "${POLYHEAD_TEST_REQUIRE_DEVICES-}" ] || { printf 'FAILED: POLYHEAD_TEST_REQUIRE_DEVICES is set\n'; exit 1; }
+  exit 77
+fi
+source "$folder/../../cli/common.sh"
+mkdir "$scratch/vendors"
+printf '%s\n' "$library" >"$scratch/vendors/oclgrind.icd"
+export OCL_ICD_VENDORS=$scratch/vendors OCLGRIND_LOG=$scratch/log/oclgrind OCLGRIND_DATA_RACES=1 \
+  OCLGRIND_CHECK_API=1 OCLGRIND_UNINITIALIZED=0
+start=$SECONDS
+status=0
+"$POLYHEAD" conform -d opencl --set tiny --json --junit "$scratch/work/report.xml" >"$out" 2>"$err" || status=$?
+[ "$status" -eq 0 ] || fail "exit $status: $(tail -c 2000 "$err")"
+python3 "$folder/verdict.py" "$out" "$scratch/work/report.xml" tiny || fail "see above"
+printf '%d seconds\n' $((SECONDS - start))
+if [ -s "$OCLGRIND_LOG" ]; then
+  fail "Oclgrind says:"
+  head -c 4000 "$OCLGRIND_LOG"
+fi
+finish

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# suite.sh SET DEVICE: the cases of our suites on a device.  All must pass; at least 20 trusted ones for each op, and every
+# pair of options, from ci on.
+set -uo pipefail
+set=$1 device=$2
+folder=$(dirname "$0")
+source "$folder/../../cli/common.sh"
+export POLYHEAD_CACHE_DIR=$CACHE
+
+status=0
+"$POLYHEAD" conform -d "$device" --set "$set" --json --junit "$scratch/work/report.xml" >"$out" 2>"$err" || status=$?
+if [ "$status" -eq 3 ]; then
+  printf 'SKIPPED: %s\n' "$(cat "$err")"
+  [ -z "${POLYHEAD_TEST_REQUIRE_DEVICES-}" ] || { printf 'FAILED: POLYHEAD_TEST_REQUIRE_DEVICES is set\n'; exit 1; }
+  exit 77
+fi
+[ "$status" -eq 0 ] || fail "exit $status: $(tail -c 2000 "$err")"
+python3 "$folder/verdict.py" "$out" "$scratch/work/report.xml" "$set" || fail "see above"
+finish
