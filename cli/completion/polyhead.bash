@@ -67,6 +67,13 @@ _polyhead() {
   case $command in
   run | generate | check | compare | graph | heatmap) _polyhead_files "$word" ;;
   ops) mapfile -t COMPREPLY < <(compgen -W "$(polyhead ops 2>/dev/null | awk '{ print $1 }')" -- "$word") ;;
+  plugins)
+    if [ "$COMP_CWORD" -eq 2 ]; then
+      mapfile -t COMPREPLY < <(compgen -W 'check' -- "$word")
+    else
+      _polyhead_files "$word"
+    fi
+    ;;
   help) mapfile -t COMPREPLY < <(compgen -W 'run generate check compare conform graph heatmap devices plugins ops schema' -- "$word") ;;
   esac
 }

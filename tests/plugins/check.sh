@@ -77,6 +77,12 @@ expect 0 '' plugins check "$MODULES/old.so"
 shows "^pass  map +there is none"
 expect 0 '' compare "$CONFIGS/multi_head_attention.yaml" -d old --plugin "$MODULES/old.so"
 
+# A backend that refuses everything is no harm: one line says so, and the reference may stand in for it.
+expect 3 'nothing is supported; take another device' run "$CONFIGS/five_words.yaml" -d refuses_all --plugin "$MODULES/refuses_all.so"
+expect 0 'nothing is supported; take another device' run "$CONFIGS/five_words.yaml" -d refuses_all --plugin "$MODULES/refuses_all.so" --fallback reference
+expect 1 '' conform -d refuses_all --set tiny --filter 'add*' --plugin "$MODULES/refuses_all.so"
+shows '^does not conform: nothing ran$'
+
 expect 2 "plugins check FILE" plugins chekc "$REFERENCE"
 expect 2 "plugins check FILE" plugins check
 finish
