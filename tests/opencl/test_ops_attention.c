@@ -313,14 +313,15 @@ static node_case *attention_case(const rules *r, const sizes *s, ph_dtype q, ph_
   return c;
 }
 
-/* Operands and outputs depend on the rules alone, as every set of them is a build of its own. */
+/* Always with sinks and lse, as every set of operands is a build of its own; half types of masks are left to test_mask.
+ */
 static void test_attention_rules(void **state) {
   (void)state;
   static const sizes some[] = {{6, 2, 5, 11, 8, 8}, {3, 3, 9, 17, 5, 13}, {2, 1, 1, 12, 16, 3}};
   for (size_t i = 0; i < COUNT(all_rules); i++)
     for (size_t s = 0; s < COUNT(some); s++)
-      case_run(attention_case(&all_rules[i], &some[s], PH_F32, PH_F32, PH_F32, s == 1 ? GAPS : DENSE, i % 3 == 1,
-                              i % 4 != 2));
+      if (all_rules[i].mask != PH_F16 && all_rules[i].mask != PH_BF16)
+        case_run(attention_case(&all_rules[i], &some[s], PH_F32, PH_F32, PH_F32, s == 1 ? GAPS : DENSE, 1, true));
 }
 
 static void test_attention_shapes(void **state) {
@@ -331,7 +332,7 @@ static void test_attention_shapes(void **state) {
                                {40, 2, 1, 33, 8, 8},   {1, 1, 2, 0, 3, 3}, {1, 1, 5, 1100, 8, 8}};
   for (size_t s = 0; s < COUNT(some); s++) {
     case_run(attention_case(&none, &some[s], PH_F32, PH_F32, PH_F32, DENSE, 0, true));
-    case_run(attention_case(&causal, &some[s], PH_F32, PH_F32, PH_F32, TURNED, 1, true));
+    case_run(attention_case(&causal, &some[s], PH_F32, PH_F32, PH_F32, TURNED, 0, false));
   }
   static const sizes typical = {4, 2, 9, 21, 16, 19};
   for (size_t t = 0; t < COUNT(reals); t++)

@@ -31,7 +31,6 @@ DEFINE_STORE_EIGHT(store_eight_of_y, OUT0)
 
 /* The first key that a row of the tile at `query` may see, and the one after the last. */
 static ulong2 visible_keys(ulong batch, ulong query, ulong queries, ulong keys, RULE_PARAMETERS) {
-  rules += rules_first;
   long low = 0, high = (long)keys;
 #ifdef HAS_LENGTHS
   high = min(high, lengths[lengths_first + batch * rules[RULE_LENGTHS_STRIDE]]);
@@ -57,6 +56,7 @@ __kernel void attention_scores(__global const TYPE(IN0) *q, ulong q_first, __glo
                                float cap) {
   ulong key = get_global_id(0) * 4, row = get_global_id(1) * TILE, strip_head = get_global_id(2);
   shape += shape_first;
+  rules += rules_first;
   ulong keys = shape[KEYS], depth = shape[DEPTH];
   if (key >= keys || row >= rows || strip_head >= heads) return;
   ulong head = (head_first + strip_head) % (ulong)shape[HEADS], batch = (head_first + strip_head) / (ulong)shape[HEADS];
@@ -103,6 +103,7 @@ __kernel void attention_weights(RULE_PARAMETERS, __global const TYPE(IN7) *sinks
                       __global float *scores, ulong scores_first, __global TYPE(OUT1) *lses, ulong lses_first, STRIP) {
   ulong row = get_global_id(0), strip_head = get_global_id(1);
   shape += shape_first;
+  rules += rules_first;
   ulong keys = shape[KEYS];
   if (row >= rows || strip_head >= heads) return;
   ulong batch = (head_first + strip_head) / (ulong)shape[HEADS];
@@ -156,6 +157,7 @@ __kernel void attention_mix(RULE_PARAMETERS, __global const TYPE(IN2) *v, ulong 
                             ulong weights_first, __global TYPE(OUT0) *y, ulong y_first, STRIP) {
   ulong column = get_global_id(0) * 16, row = get_global_id(1) * TILE, strip_head = get_global_id(2);
   shape += shape_first;
+  rules += rules_first;
   ulong columns = shape[VALUE_DEPTH], keys = shape[KEYS];
   if (column >= columns || row >= rows || strip_head >= heads) return;
   ulong head = (head_first + strip_head) % (ulong)shape[HEADS], batch = (head_first + strip_head) / (ulong)shape[HEADS];

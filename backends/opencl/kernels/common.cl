@@ -196,6 +196,7 @@ enum {
 #define KEY_MASK F32
 #endif
 
+/* Parameters of kernels and functions; a kernel starts with `rules += rules_first`. */
 #define RULE_PARAMETERS                                                                                                \
   __global const TYPE(MASK) * mask, ulong mask_first, __global const TYPE(KEY_MASK) * key_mask, ulong key_mask_first,  \
       __global const long *lengths, ulong lengths_first, __global const long *offset, ulong offset_first,              \
@@ -217,7 +218,6 @@ static long position_of(long batch, long query, __global const long *offset, ulo
 /* The score of a query for a key after biases: -inf where it may not attend.  What a forbidden score or bias holds is
  * selected away at the end, so that NaN and Inf there leave no trace. */
 static float ruled_score(float score, long batch, long head, long query, long key, RULE_PARAMETERS) {
-  rules += rules_first;
   bool allowed = true;
   float bias = 0.0f;
 
