@@ -17,8 +17,7 @@ struct operand {
   float *data;                                     /* element 0; set by execute(); NULL where absent or empty */
 };
 
-/* What a node's attributes say.  Their texts die with the call that brings them, so they are read when a plan is made.
- */
+/* What a node's attributes say.  Their texts die with the call that brings them, so they are read for the plan. */
 struct settings {
   bool in_out; /* linear */
 };
@@ -37,8 +36,7 @@ struct op {
   ph_dtype stages[PH_STAGE_MAX]; /* what its results are judged by; left out where the op has no such stage */
   bool takes_strides;            /* else inputs must be dense */
   void (*read)(const ph_node *node, struct settings *out); /* attributes; NULL: it has none */
-  /* From constants something better to compute with, made once for each program; malloc()ed.  NULL: nothing to be made.
-   */
+  /* Makes of constants something better to compute with, once for each program; malloc()ed.  NULL: nothing to make. */
   float *(*pack)(const ph_graph *graph, const ph_node *node, bool *out_of_memory);
   void (*run)(const struct task *task); /* at least one output has elements */
 };

@@ -2,8 +2,8 @@
 #include "op.h"
 
 /* The stages are those of docs/numerics.md: relu and add round once and have none; linear is a sum of products, and the
- * least precise type that the sum is held in is f32.  Declare what you do: a better type than yours makes you fail, and
- * a worse one is refused. */
+ * least precise type that the sum is held in is f32.  Declare what you do: by a better type than yours you fail, and
+ * one that is too poor for the op is not accepted. */
 static const struct op ops[] = {
     {.name = "add", .version = 1, .takes_strides = true, .run = run_add},
     {.name = "relu", .version = 1, .run = run_relu},

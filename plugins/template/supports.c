@@ -1,5 +1,4 @@
-/* supports(): may this node run here as it stands?  A no needs a reason that a person can act on; a yes must be kept.
- */
+/* supports(): may this node run here as it stands?  A no has a reason that a person can act on; a yes is kept. */
 #include <stdio.h>
 
 #include "backend.h"

@@ -36,8 +36,7 @@ static float scale_of(const blas_planner *planner, int64_t depth) {
   return (float)ph_node_real(planner->source, "scale", 1 / sqrt((double)depth));
 }
 
-/* scores [rows, keys] = scale * q [rows, depth] * k^T.  BLAS reads nothing where the factor is 0; NaN must go through.
- */
+/* scores [rows, keys] = scale * q [rows, depth] * k^T.  By a factor of 0 BLAS reads nothing; NaN must go through. */
 static void score(int64_t rows, int64_t keys, int64_t depth, float scale, const float *q, const float *k, float *scores,
                   int64_t stride) {
   blas_gemm(rows, keys, depth, scale != 0 ? scale : 1, (blas_matrix){q, depth, false}, (blas_matrix){k, depth, true},
