@@ -41,7 +41,7 @@ static ph_status make_storage(harness *h, uint32_t s) {
   if (!has_buffer(&h->lowered->storages[s])) return PH_OK;
   uint64_t bytes = image_bytes(h, s);
   if (bytes > h->device->limits.max_buffer_bytes)
-    return ph_fail(h->error, PH_UNSUPPORTED,
+    return ph_fail(h->error, PH_UNAVAILABLE,
                    "a tensor of %llu bytes and its guard bands do not fit into a buffer of the device",
                    (unsigned long long)h->lowered->storages[s].bytes);
   h->images[s] = malloc(bytes);
