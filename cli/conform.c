@@ -35,7 +35,7 @@ static void print_cases(const ph_conformance *conformance) {
     const ph_case_result *result = ph_conform_result(conformance, i);
     if (result->state == PH_CASE_PASS) continue;
     cli_print_colored(stdout, color_of(result->state), ph_case_state_name(result->state));
-    printf("  %s: %s\n    %s\n", result->name, result->reason, result->command);
+    printf("  %s: %s; again: %s\n", result->name, result->reason, result->command);
   }
 }
 
@@ -54,7 +54,8 @@ static ph_status print_ops(const ph_conformance *conformance, ph_error *error) {
   return cli_table_print(&table, stdout, error);
 }
 
-static void print_summary(const ph_conformance *conformance) {
+/* `whole`: nothing was filtered out, so that pairs of options are worth counting. */
+static void print_summary(const ph_conformance *conformance, bool whole) {
   const ph_device_entry *device = ph_conform_device(conformance);
   uint32_t count = ph_conform_case_count(conformance), possible, met;
   printf("%s (%s): %u cases", device->spec, device->info.name, count);
@@ -64,7 +65,7 @@ static void print_summary(const ph_conformance *conformance) {
   }
   printf("; %u trusted", ph_conform_trusted_count(conformance));
   ph_conform_pairs(conformance, &possible, &met);
-  if (possible > 0) printf("; %u of %u pairs of options met", met, possible);
+  if (whole && possible > 0) printf("; %u of %u pairs of options met", met, possible);
   printf("\n");
   if (ph_conform_good(conformance)) {
     cli_print_colored(stdout, CLI_GREEN, "conforms");
@@ -162,7 +163,7 @@ static ph_status run_cases(const cli_options *options, ph_conformance *conforman
     } else {
       print_cases(conformance);
       status = print_ops(conformance, error);
-      print_summary(conformance);
+      print_summary(conformance, options->filter == NULL);
     }
   }
   if (status == PH_OK && options->junit != NULL) status = cli_junit_write(options->junit, conformance, error);

@@ -8,6 +8,7 @@
 #include "conform/case.h"
 #include "conform/required.h"
 #include "conform/sources.h"
+#include "runtime/registry.h"
 
 typedef struct picked {
   ph_case_source *source;
@@ -108,10 +109,14 @@ static void add_word(ph_text *text, const char *word) {
   ph_text_add(text, "'");
 }
 
-static const char *command_of(ph_conformance *c, const picked *one, const char *name) {
+static const char *command_of(ph_conformance *c, const ph_context *context, const picked *one, const char *name) {
   ph_text text = {0};
   ph_text_add(&text, "polyhead conform -d ");
   add_word(&text, c->device != NULL ? c->device : c->entry->spec);
+  for (uint32_t i = 0; i < context->options.plugin_count; i++) { /* they follow the reference in the list */
+    ph_text_add(&text, " --plugin ");
+    add_word(&text, context->plugins.items[1 + i].info.path);
+  }
   if (one->source->path != NULL) {
     ph_text_add(&text, " --suite ");
     add_word(&text, one->source->path);
@@ -174,7 +179,7 @@ static ph_status run_case(ph_conformance *c, uint32_t index, ph_case_run *run, p
   const picked *one = &c->cases[index];
   const ph_case *listed = &one->source->cases[one->index];
   ph_case_result *result = &c->results[index];
-  *result = (ph_case_result){.name = listed->name, .command = command_of(c, one, listed->name)};
+  *result = (ph_case_result){.name = listed->name, .command = command_of(c, run->context, one, listed->name)};
   if (result->command == NULL) return ph_fail_memory(error);
   ph_error lost = PH_ERROR_INIT;
   double start = now();

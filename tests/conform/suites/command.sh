@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # polyhead conform: states, exit codes, what it prints and writes.
 set -uo pipefail
+# shellcheck source=../../cli/common.sh
 source "$(dirname "$0")/../../cli/common.sh"
 
 cat >suite.yaml <<'YAML'
@@ -68,8 +69,8 @@ expect 0 '' conform --suite suite.yaml --show 'relu.rows/n=?'
 
 # A backend that is wrong: each line ends in the command that repeats it.
 expect 1 '' conform -d mutant,node=y --plugin "$MUTANT" --suite suite.yaml --junit report.xml
-shows '^fail  relu.rows/n=5: '
-shows "^    polyhead conform -d mutant,node=y --suite suite.yaml --filter 'relu.rows/n=5' --seed 0\$"
+command="polyhead conform -d mutant,node=y --plugin $MUTANT --suite suite.yaml --filter 'relu.rows/n=5' --seed 0"
+shows "^fail  relu.rows/n=5: node 'y' \(relu, .*; again: $command\$"
 shows 'does not conform$'
 grep -q '<failure message="fail: ' report.xml || fail "report.xml: $(cat report.xml)"
 expect 1 '' conform -d mutant,node=y --plugin "$MUTANT" --suite suite.yaml --filter 'relu.rows/n=5' --seed 0
@@ -80,9 +81,9 @@ cat >fails.yaml <<'YAML'
 expected_fail: [{case: '*', reason: everything is wrong}]
 YAML
 expect 0 '' conform -d mutant,node=y --plugin "$MUTANT" --suite suite.yaml --filter 'relu*' --required fails.yaml
-shows '^expected-fail  relu.rows/n=5: everything is wrong$'
+shows '^expected-fail  relu.rows/n=5: everything is wrong; again: polyhead conform '
 expect 1 '' conform -d reference --suite suite.yaml --required fails.yaml
-shows '^unexpected-pass  add.one: everything is wrong$'
+shows '^unexpected-pass  add.one: everything is wrong; again: polyhead conform '
 printf 'ops: [rellu]\n' >wrong.yaml
 expect 2 "wrong.yaml:1:7: error: there is no op 'rellu'" conform -d reference --suite suite.yaml --required wrong.yaml
 

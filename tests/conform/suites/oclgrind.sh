@@ -2,12 +2,13 @@
 # The set tiny on Oclgrind, which looks at every byte that a kernel touches.
 set -uo pipefail
 folder=$(dirname "$0")
-library=$(ls /usr/lib/oclgrind/liboclgrind-rt-icd.so /usr/lib/*/oclgrind/liboclgrind-rt-icd.so 2>/dev/null | head -n 1)
+library=$(find /usr/lib -name liboclgrind-rt-icd.so 2>/dev/null | head -n 1)
 if [ -z "$library" ]; then
   printf 'SKIPPED: there is no Oclgrind\n'
   [ -z "${POLYHEAD_TEST_REQUIRE_DEVICES-}" ] || { printf 'FAILED: POLYHEAD_TEST_REQUIRE_DEVICES is set\n'; exit 1; }
   exit 77
 fi
+# shellcheck source=../../cli/common.sh
 source "$folder/../../cli/common.sh"
 mkdir "$scratch/vendors"
 printf '%s\n' "$library" >"$scratch/vendors/oclgrind.icd"

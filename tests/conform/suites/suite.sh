@@ -4,6 +4,7 @@
 set -uo pipefail
 set=$1 device=$2
 folder=$(dirname "$0")
+# shellcheck source=../../cli/common.sh
 source "$folder/../../cli/common.sh"
 export POLYHEAD_CACHE_DIR=$CACHE
 

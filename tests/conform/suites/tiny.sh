@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # No case of the set tiny has an extent above 64.
 set -uo pipefail
+# shellcheck source=../../cli/common.sh
 source "$(dirname "$0")/../../cli/common.sh"
 expect 0 '' conform --set tiny --show '*' --json
 python3 - "$out" <<'PYTHON' || fail "a tiny case is not"
