@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 TRUSTED = 20  # cases per op
 ONE_ROUNDING = 0.5  # of the bound: what one rounding to the stored type takes
+BUILT_IN = {"exp", "sigmoid"}  # nothing but a driver's function, which may use up all ulps that OpenCL allows it
 
 document = json.load(open(sys.argv[1], encoding="utf-8"))
 problems = []
@@ -21,7 +22,7 @@ for op in document["ops"]:
     print(f"  {op['op']:22} {op['cases']:5} cases {op['trusted']:5} trusted  {ratio:.3g} of the bound in {op['worst_case']}")
     if sys.argv[3] in ("ci", "full") and whole and op["trusted"] < TRUSTED:
         problems.append(f"{op['op']} has {op['trusted']} trusted cases, fewer than {TRUSTED}")
-    if not ratio <= ONE_ROUNDING:
+    if not ratio <= (1 if op["op"] in BUILT_IN else ONE_ROUNDING):
         problems.append(f"{op['op']} comes as near as {ratio} to its bound")
 if sys.argv[3] in ("ci", "full") and whole and pairs["met"] != pairs["possible"]:
     problems.append("some pairs of options never met")
