@@ -24,6 +24,8 @@ for polyhead in "$prefix/bin/polyhead" "$work/link"; do
   if grep -F "$build" "$work/plugins.json" | grep -vF "$work"; then fail "$polyhead looks into the build tree"; fi
   "$polyhead" run "$config" -d reference >"$work/output.txt"
   grep 苹果 "$work/output.txt" >/dev/null || fail "$polyhead run printed no labels"
+  "$polyhead" conform -d reference --set tiny --filter 'softmax*' >"$work/output.txt" ||
+    { cat "$work/output.txt"; fail "$polyhead conform does not find its suites"; }
 done
 
 # Only what the headers promise is exported: ph_ names of the API from the library, one symbol from each backend.
