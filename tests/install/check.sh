@@ -40,7 +40,7 @@ for file in "$prefix/$libdir"/polyhead/plugins-1/*.so; do
 done
 
 # find_package(polyhead): a program on the host API, a backend in C, a backend in C++.
-cmake -S "$here/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+cmake -G Ninja -S "$here/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
   -DCMAKE_C_FLAGS="$flags" -DCMAKE_CXX_FLAGS="$flags" >"$work/log" && cmake --build "$work/consumer" >>"$work/log" ||
   { cat "$work/log"; fail 'the consumer does not build with find_package(polyhead)'; }
 "$work/consumer/consumer" "$config" || fail 'the consumer that CMake built does not run'
