@@ -95,4 +95,10 @@ shows 'does not conform: nothing ran'
 printf 'ops: [relu]\n' >relu.yaml
 expect 1 '' conform -d mutant,refuse=relu --plugin "$MUTANT" --suite suite.yaml --required relu.yaml
 shows '^fail  relu.rows/n=1: relu must be supported, but: '
+
+# A device without room for the guard bands cannot be judged; that is no fault of it, but no pass either.
+if has_device opencl:portable; then
+  expect 1 '' conform -d opencl:portable,max_alloc=8192 --suite suite.yaml --filter 'relu.rows/n=5'
+  shows '^unavailable  relu.rows/n=5: .* guard bands do not fit'
+fi
 finish
