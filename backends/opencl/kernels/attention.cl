@@ -4,8 +4,8 @@
  *     attention_weights   p = softmax(s), and lse                     in place
  *     attention_mix       y = p v
  *
- * for as many heads, or rows of one head, as the workspace holds.  Rows go in tiles of four, and a tile touches only the keys
- * between the first and the last that one of its rows may see. */
+ * for as many heads, or rows of one head, as the workspace holds.  Rows go in tiles of four, and a tile touches only
+ * the keys between the first and the last that one of its rows may see. */
 
 #ifndef HAS_SINKS
 #define IN7 F32
@@ -19,8 +19,33 @@ enum { TILE = 4 };
 
 /* `shape`: these.  A strip is `heads` heads from `head_first` on (batch and head counted through), and of each
  * `rows` rows from `row_first` on, which is a multiple of TILE. */
-enum { QUERIES, KEYS, DEPTH, VALUE_DEPTH, HEADS, GROUP, Q_BATCH, Q_HEAD, Q_ROW, Q_COLUMN, K_BATCH, K_HEAD, K_ROW, K_COLUMN,
-       V_BATCH, V_HEAD, V_ROW, V_COLUMN, Y_BATCH, Y_HEAD, Y_ROW, Y_COLUMN, LSE_BATCH, LSE_HEAD, LSE_ROW };
+enum {
+  QUERIES,
+  KEYS,
+  DEPTH,
+  VALUE_DEPTH,
+  HEADS,
+  GROUP,
+  Q_BATCH,
+  Q_HEAD,
+  Q_ROW,
+  Q_COLUMN,
+  K_BATCH,
+  K_HEAD,
+  K_ROW,
+  K_COLUMN,
+  V_BATCH,
+  V_HEAD,
+  V_ROW,
+  V_COLUMN,
+  Y_BATCH,
+  Y_HEAD,
+  Y_ROW,
+  Y_COLUMN,
+  LSE_BATCH,
+  LSE_HEAD,
+  LSE_ROW
+};
 
 #define STRIP __global const long *shape, ulong shape_first, ulong head_first, ulong heads, ulong row_first, ulong rows
 
@@ -50,8 +75,9 @@ static ulong2 visible_keys(ulong batch, ulong query, ulong queries, ulong keys, 
   return (ulong2)((ulong)low, (ulong)max(low, high));
 }
 
-/* A tile of four rows by four keys per work-item.  Rows and keys past the end repeat the last one and are not stored. */
-__kernel void attention_scores(__global const TYPE(IN0) *q, ulong q_first, __global const TYPE(IN1) *k, ulong k_first,
+/* A tile of four rows by four keys per work-item.  Rows and keys past the end repeat the last one and are not stored.
+ */
+__kernel void attention_scores(__global const TYPE(IN0) * q, ulong q_first, __global const TYPE(IN1) * k, ulong k_first,
                                RULE_PARAMETERS, __global float *scores, ulong scores_first, STRIP, float scale,
                                float cap) {
   ulong key = get_global_id(0) * 4, row = get_global_id(1) * TILE, strip_head = get_global_id(2);
@@ -97,10 +123,12 @@ __kernel void attention_scores(__global const TYPE(IN0) *q, ulong q_first, __glo
     }
 }
 
-/* One row per work-item.  The maximum starts at -inf; NaN or +inf makes the row NaN, but a key that is not allowed has weight
- * 0 all the same; a row with nothing allowed is 0.  The sink is no part of the maximum of the weights, only of lse's. */
-__kernel void attention_weights(RULE_PARAMETERS, __global const TYPE(IN7) *sinks, ulong sinks_first, long sinks_stride,
-                      __global float *scores, ulong scores_first, __global TYPE(OUT1) *lses, ulong lses_first, STRIP) {
+/* One row per work-item.  The maximum starts at -inf; NaN or +inf makes the row NaN, but a key that is not allowed has
+ * weight 0 all the same; a row with nothing allowed is 0.  The sink is no part of the maximum of the weights, only of
+ * lse's. */
+__kernel void attention_weights(RULE_PARAMETERS, __global const TYPE(IN7) * sinks, ulong sinks_first, long sinks_stride,
+                                __global float *scores, ulong scores_first, __global TYPE(OUT1) * lses,
+                                ulong lses_first, STRIP) {
   ulong row = get_global_id(0), strip_head = get_global_id(1);
   shape += shape_first;
   rules += rules_first;
@@ -151,10 +179,10 @@ __kernel void attention_weights(RULE_PARAMETERS, __global const TYPE(IN7) *sinks
 #endif
 }
 
-/* A tile of four rows by sixteen columns per work-item.  A weight of exactly 0 contributes nothing, whatever v holds.  Rows
- * past the end repeat the last one, and a second eight of columns the first; neither is stored. */
-__kernel void attention_mix(RULE_PARAMETERS, __global const TYPE(IN2) *v, ulong v_first, __global const float *weights,
-                            ulong weights_first, __global TYPE(OUT0) *y, ulong y_first, STRIP) {
+/* A tile of four rows by sixteen columns per work-item.  A weight of exactly 0 contributes nothing, whatever v holds.
+ * Rows past the end repeat the last one, and a second eight of columns the first; neither is stored. */
+__kernel void attention_mix(RULE_PARAMETERS, __global const TYPE(IN2) * v, ulong v_first, __global const float *weights,
+                            ulong weights_first, __global TYPE(OUT0) * y, ulong y_first, STRIP) {
   ulong column = get_global_id(0) * 16, row = get_global_id(1) * TILE, strip_head = get_global_id(2);
   shape += shape_first;
   rules += rules_first;

@@ -1,7 +1,7 @@
-/* y = cache, with the rows of x at slots offset, offset + 1, .. along an axis.  Where y is the cache itself, only `write` runs.
- * The axes of x are walked as [batch, between, rows, after]. */
+/* y = cache, with the rows of x at slots offset, offset + 1, .. along an axis.  Where y is the cache itself, only
+ * `write` runs. The axes of x are walked as [batch, between, rows, after]. */
 
-__kernel void copy(__global const BITS(IN0) *cache, ulong cache_first, __global BITS(OUT0) *y, ulong y_first,
+__kernel void copy(__global const BITS(IN0) * cache, ulong cache_first, __global BITS(OUT0) * y, ulong y_first,
                    __global const long *axes, ulong axes_first, int rank, ulong count) {
   ulong i = get_global_id(0);
   if (i >= count) return;
@@ -9,9 +9,10 @@ __kernel void copy(__global const BITS(IN0) *cache, ulong cache_first, __global 
   y[y_first + offset_of(axes, rank, 1, i)] = cache[cache_first + offset_of(axes, rank, 0, i)];
 }
 
-/* A row that falls outside the slots is dropped; in a ring it wraps, and of rows that meet in a slot the last one stays. */
-__kernel void write(__global const TYPE(IN1) *x, ulong x_first, __global const long *offset, ulong offset_first,
-                    __global TYPE(OUT0) *y, ulong y_first, __global const long *axes, ulong axes_first, int rank,
+/* A row that falls outside the slots is dropped; in a ring it wraps, and of rows that meet in a slot the last one
+ * stays. */
+__kernel void write(__global const TYPE(IN1) * x, ulong x_first, __global const long *offset, ulong offset_first,
+                    __global TYPE(OUT0) * y, ulong y_first, __global const long *axes, ulong axes_first, int rank,
                     ulong count, ulong per_batch, ulong after, long rows, long slots, long slot_stride,
                     long offset_stride, int ring) {
   ulong i = get_global_id(0);

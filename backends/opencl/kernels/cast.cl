@@ -1,10 +1,10 @@
-/* y = x in another type, rounded once.  To bool: is it other than 0?  To an integer: towards 0, NaN gives 0, and what is too large
- * the nearest there is. */
+/* y = x in another type, rounded once.  To bool: is it other than 0?  To an integer: towards 0, NaN gives 0, and what
+ * is too large the nearest there is. */
 
 #define saturate_I32(value) convert_int_sat(value)
 #define saturate_I64(value) convert_long_sat(value)
 
-__kernel void cast(__global const TYPE(IN0) *x, ulong x_first, __global TYPE(OUT0) *y, ulong y_first,
+__kernel void cast(__global const TYPE(IN0) * x, ulong x_first, __global TYPE(OUT0) * y, ulong y_first,
                    __global const long *axes, ulong axes_first, int rank, ulong count) {
   ulong i = get_global_id(0);
   if (i >= count) return;

@@ -1,92 +1,93 @@
-/* Text that goes before every kernel file: how elements are read and written, how an index becomes an offset, and who may
- * attend to whom.  OpenCL C 1.2, no extension: f16 is touched by vload_half and vstore_half alone, bf16 by its bits, and
- * all arithmetic is f32.
+/* Text that goes before every kernel file: how elements are read and written, how an index becomes an offset, and who
+ * may attend to whom.  OpenCL C 1.2, no extension: f16 is touched by vload_half and vstore_half alone, bf16 by its
+ * bits, and all arithmetic is f32.
  *
- * The host builds with -DIN<r>=<type> for each input and -DOUT<s>=<type> for each output that is there, <type> being F32,
- * F16, BF16, I32, I64 or BOOL.  A tensor comes as two parameters, a pointer and the number of its first element. */
+ * The host builds with -DIN<r>=<type> for each input and -DOUT<s>=<type> for each output that is there, <type> being
+ * F32, F16, BF16, I32, I64 or BOOL.  A tensor comes as two parameters, a pointer and the number of its first element.
+ */
 
 #define PASTE_(a, b) a##b
-#define PASTE(a, b) PASTE_(a, b)
+#define PASTE(a, b)  PASTE_(a, b)
 
 /* ---- elements: TYPE(IN0) is what memory holds, BITS(IN0) an unsigned integer as wide, for copying ---- */
 
-#define TYPE(role) PASTE(type_, role)
-#define BITS(role) PASTE(bits_, role)
+#define TYPE(role)       PASTE(type_, role)
+#define BITS(role)       PASTE(bits_, role)
 #define IS_INTEGER(role) PASTE(is_integer_, role)
-#define IS_BOOL(role) PASTE(is_bool_, role)
-#define NAN_BITS(role) PASTE(nan_bits_, role) /* what stands for "no such element"; integers have 0 */
+#define IS_BOOL(role)    PASTE(is_bool_, role)
+#define NAN_BITS(role)   PASTE(nan_bits_, role) /* what stands for "no such element"; integers have 0 */
 
-#define type_F32 float
-#define type_F16 half
+#define type_F32  float
+#define type_F16  half
 #define type_BF16 ushort
-#define type_I32 int
-#define type_I64 long
+#define type_I32  int
+#define type_I64  long
 #define type_BOOL uchar
 
-#define bits_F32 uint
-#define bits_F16 ushort
+#define bits_F32  uint
+#define bits_F16  ushort
 #define bits_BF16 ushort
-#define bits_I32 uint
-#define bits_I64 ulong
+#define bits_I32  uint
+#define bits_I64  ulong
 #define bits_BOOL uchar
 
-#define is_integer_F32 0
-#define is_integer_F16 0
+#define is_integer_F32  0
+#define is_integer_F16  0
 #define is_integer_BF16 0
-#define is_integer_I32 1
-#define is_integer_I64 1
+#define is_integer_I32  1
+#define is_integer_I64  1
 #define is_integer_BOOL 1
 
-#define is_bool_F32 0
-#define is_bool_F16 0
+#define is_bool_F32  0
+#define is_bool_F16  0
 #define is_bool_BF16 0
-#define is_bool_I32 0
-#define is_bool_I64 0
+#define is_bool_I32  0
+#define is_bool_I64  0
 #define is_bool_BOOL 1
 
-#define nan_bits_F32 0x7fc00000u
-#define nan_bits_F16 0x7e00
+#define nan_bits_F32  0x7fc00000u
+#define nan_bits_F16  0x7e00
 #define nan_bits_BF16 0x7fc0
-#define nan_bits_I32 0
-#define nan_bits_I64 0
+#define nan_bits_I32  0
+#define nan_bits_I64  0
 #define nan_bits_BOOL 0
 
 /* Any type as f32. */
 #define LOAD(role, pointer, index) PASTE(load_, role)(pointer, index)
-#define load_F32(p, i) ((p)[i])
-#define load_F16(p, i) vload_half(i, p)
-#define load_BF16(p, i) as_float((uint)(p)[i] << 16)
-#define load_I32(p, i) convert_float((p)[i])
-#define load_I64(p, i) convert_float((p)[i])
-#define load_BOOL(p, i) ((p)[i] != 0 ? 1.0f : 0.0f)
+#define load_F32(p, i)             ((p)[i])
+#define load_F16(p, i)             vload_half(i, p)
+#define load_BF16(p, i)            as_float((uint)(p)[i] << 16)
+#define load_I32(p, i)             convert_float((p)[i])
+#define load_I64(p, i)             convert_float((p)[i])
+#define load_BOOL(p, i)            ((p)[i] != 0 ? 1.0f : 0.0f)
 
 /* Eight neighbours of a real type as float8. */
 #define LOAD8(role, pointer, index) PASTE(load8_, role)(pointer, index)
-#define load8_F32(p, i) vload8(0, (p) + (i))
-#define load8_F16(p, i) vload_half8(0, (p) + (i))
-#define load8_BF16(p, i) as_float8(convert_uint8(vload8(0, (p) + (i))) << 16)
+#define load8_F32(p, i)             vload8(0, (p) + (i))
+#define load8_F16(p, i)             vload_half8(0, (p) + (i))
+#define load8_BF16(p, i)            as_float8(convert_uint8(vload8(0, (p) + (i))) << 16)
 
 /* Integers and bools as long, without loss. */
 #define LOAD_LONG(role, pointer, index) PASTE(load_long_, role)(pointer, index)
-#define load_long_I32(p, i) convert_long((p)[i])
-#define load_long_I64(p, i) ((p)[i])
-#define load_long_BOOL(p, i) ((long)((p)[i] != 0))
+#define load_long_I32(p, i)             convert_long((p)[i])
+#define load_long_I64(p, i)             ((p)[i])
+#define load_long_BOOL(p, i)            ((long)((p)[i] != 0))
 
 /* f32 to any real type, rounded to nearest even; NaN stays NaN. */
 #define STORE(role, value, pointer, index) PASTE(store_, role)(value, pointer, index)
-#define store_F32(v, p, i) ((p)[i] = (v))
-#define store_F16(v, p, i) vstore_half_rte(v, i, p)
-#define store_BF16(v, p, i) ((p)[i] = bf16_of(v))
+#define store_F32(v, p, i)                 ((p)[i] = (v))
+#define store_F16(v, p, i)                 vstore_half_rte(v, i, p)
+#define store_BF16(v, p, i)                ((p)[i] = bf16_of(v))
 
 #define STORE8(role, value, pointer, index) PASTE(store8_, role)(value, pointer, index)
-#define store8_F32(v, p, i) vstore8(v, 0, (p) + (i))
-#define store8_F16(v, p, i) vstore_half8_rte(v, 0, (p) + (i))
-#define store8_BF16(v, p, i) vstore8(bf16_of_eight(v), 0, (p) + (i))
+#define store8_F32(v, p, i)                 vstore8(v, 0, (p) + (i))
+#define store8_F16(v, p, i)                 vstore_half8_rte(v, 0, (p) + (i))
+#define store8_BF16(v, p, i)                vstore8(bf16_of_eight(v), 0, (p) + (i))
 
 #define STORE_LONG(role, value, pointer, index) PASTE(store_long_, role)(value, pointer, index)
-#define store_long_I32(v, p, i) ((p)[i] = (int)(v))
-#define store_long_I64(v, p, i) ((p)[i] = (v))
-#define store_long_BOOL(v, p, i) ((p)[i] = (uchar)((v) != 0))
+#define store_long_I32(v, p, i)                 ((p)[i] = (int)(v))
+#define store_long_I64(v, p, i)                 ((p)[i] = (v))
+#define store_long_BOOL(v, p, i)                ((p)[i] = (uchar)((v) != 0))
 
 static ushort bf16_of(float value) {
   uint bits = as_uint(value);
@@ -102,8 +103,8 @@ static ushort8 bf16_of_eight(float8 value) {
 
 /* ---- eight elements at a time ---- */
 
-/* Defines NAME(pointer, index, stride, left, filler): elements index, index + stride, .. as float8, of which `left` (1 or
- * more) are there; the others read as `filler`. */
+/* Defines NAME(pointer, index, stride, left, filler): elements index, index + stride, .. as float8, of which `left` (1
+ * or more) are there; the others read as `filler`. */
 #define DEFINE_LOAD_EIGHT(NAME, role)                                                                                  \
   static float8 NAME(__global const TYPE(role) * pointer, ulong index, ulong stride, ulong left, float filler) {       \
     if (stride == 1 && left >= 8) return LOAD8(role, pointer, index);                                                  \
@@ -143,7 +144,9 @@ static float sum_of_eight(float8 v) {
 /* ---- arithmetic ---- */
 
 /* tanh; from 9.1 on it rounds to 1, which some drivers do not reach. */
-static float tanh_of(float x) { return fabs(x) > 9.1f ? copysign(1.0f, x) : tanh(x); }
+static float tanh_of(float x) {
+  return fabs(x) > 9.1f ? copysign(1.0f, x) : tanh(x);
+}
 
 /* Remainder that is never negative. */
 static long floor_mod(long a, long b) {
@@ -169,9 +172,9 @@ static ulong offset_of(__global const long *axes, int rank, int operand, ulong i
 /* ---- who may attend to whom (NUMERICS section 2); for kernels built with -DRULES ---- */
 
 #ifdef RULES
-/* MASK, KEY_MASK: the roles of those operands (IN1 ...).  HAS_MASK, HAS_KEY_MASK, HAS_LENGTHS, HAS_OFFSET: they are there.
- * CAUSAL, WINDOW, RING, ALIBI, TRUE_ATTENDS: what the attributes ask for.  `rules` holds what follows, `slopes` ALiBi's
- * slope of each head. */
+/* MASK, KEY_MASK: the roles of those operands (IN1 ...).  HAS_MASK, HAS_KEY_MASK, HAS_LENGTHS, HAS_OFFSET: they are
+ * there. CAUSAL, WINDOW, RING, ALIBI, TRUE_ATTENDS: what the attributes ask for.  `rules` holds what follows, `slopes`
+ * ALiBi's slope of each head. */
 enum {
   RULE_KEYS,
   RULE_QUERIES,
@@ -256,7 +259,8 @@ static float ruled_score(float score, long batch, long head, long query, long ke
   place = sub_sat(newest, floor_mod(sub_sat(newest, key), rules[RULE_KEYS]));
   allowed = allowed && place >= 0;
 #endif
-  long distance = sub_sat(position_of(batch, query, offset, offset_first, rules), place); /* the key lies that far behind */
+  long distance =
+      sub_sat(position_of(batch, query, offset, offset_first, rules), place); /* the key lies that far behind */
 #ifdef CAUSAL
   allowed = allowed && distance >= 0;
 #endif

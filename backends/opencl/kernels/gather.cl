@@ -1,9 +1,9 @@
-/* y[before, i, after] = table[before, indices[i], after]: gather along an axis, and embedding, where nothing lies before.
- * TABLE and INDICES are the roles.  An index outside the table gives NaN, or 0 in integer types; -DFROM_END lets negative ones
- * count from the end. */
+/* y[before, i, after] = table[before, indices[i], after]: gather along an axis, and embedding, where nothing lies
+ * before. TABLE and INDICES are the roles.  An index outside the table gives NaN, or 0 in integer types; -DFROM_END
+ * lets negative ones count from the end. */
 
-__kernel void gather(__global const BITS(TABLE) *table, ulong table_first, __global const long *indices,
-                     ulong indices_first, __global BITS(OUT0) *y, ulong y_first, __global const long *axes,
+__kernel void gather(__global const BITS(TABLE) * table, ulong table_first, __global const long *indices,
+                     ulong indices_first, __global BITS(OUT0) * y, ulong y_first, __global const long *axes,
                      ulong axes_first, int table_rank, int indices_rank, int y_rank, long extent, long stride,
                      ulong count, ulong indexed, ulong after) {
   ulong i = get_global_id(0);

@@ -2,7 +2,7 @@
 
 enum { BATCH, HEAD, QUERY, KEY };
 
-__kernel void mask(__global const TYPE(IN0) *scores, ulong scores_first, RULE_PARAMETERS, __global TYPE(OUT0) *y,
+__kernel void mask(__global const TYPE(IN0) * scores, ulong scores_first, RULE_PARAMETERS, __global TYPE(OUT0) * y,
                    ulong y_first, __global const long *strides, ulong strides_first, ulong heads, ulong queries,
                    ulong keys, ulong count) {
   ulong key = get_global_id(0), query = get_global_id(1), head = get_global_id(2) % heads;

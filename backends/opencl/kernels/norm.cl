@@ -21,12 +21,14 @@
 enum { X, Y, MEAN, INV_STD };  /* operands of the outer axes */
 enum { WEIGHT = 2, BIAS = 3 }; /* operands 0 and 1 of the inner axes are x and y, too */
 
-/* Defines NAME(pointer, first, axes, rank, operand, i, count, filler): elements i, i + 1, .. of the inner axes as float8. */
+/* Defines NAME(pointer, first, axes, rank, operand, i, count, filler): elements i, i + 1, .. of the inner axes as
+ * float8. */
 #define DEFINE_INNER(NAME, role)                                                                                       \
   DEFINE_LOAD_EIGHT(NAME##_in_line, role)                                                                              \
   static float8 NAME(__global const TYPE(role) * pointer, ulong first, __global const long *axes, int rank,            \
                      int operand, ulong i, ulong count, float filler) {                                                \
-    if (rank == 1) return NAME##_in_line(pointer, first + i * axes[1 + operand], axes[1 + operand], count - i, filler); \
+    if (rank == 1)                                                                                                     \
+      return NAME##_in_line(pointer, first + i * axes[1 + operand], axes[1 + operand], count - i, filler);             \
     float values[8];                                                                                                   \
     for (int j = 0; j < 8; j++) {                                                                                      \
       float value = LOAD(role, pointer, first + offset_of(axes, rank, operand, min(i + j, count - 1)));                \
@@ -39,8 +41,8 @@ DEFINE_INNER(inner_weight, IN1)
 DEFINE_INNER(inner_bias, IN2)
 DEFINE_STORE_EIGHT(store_in_line, OUT0)
 
-static void store_inner(float8 value, __global TYPE(OUT0) *y, ulong first, __global const long *axes, int rank, ulong i,
-                        ulong count) {
+static void store_inner(float8 value, __global TYPE(OUT0) * y, ulong first, __global const long *axes, int rank,
+                        ulong i, ulong count) {
   if (rank == 1) {
     store_in_line(value, y, first + i * axes[1 + Y], axes[1 + Y], count - i);
     return;
@@ -51,9 +53,9 @@ static void store_inner(float8 value, __global TYPE(OUT0) *y, ulong first, __glo
     if (i + j < count) STORE(OUT0, values[j], y, first + offset_of(axes, rank, Y, i + j));
 }
 
-__kernel void norm(__global const TYPE(IN0) *x, ulong x_first, __global const TYPE(IN1) *weight, ulong weight_first,
-                   __global const TYPE(IN2) *bias, ulong bias_first, __global TYPE(OUT0) *y, ulong y_first,
-                   __global TYPE(OUT1) *means, ulong means_first, __global TYPE(OUT2) *inv_stds, ulong inv_stds_first,
+__kernel void norm(__global const TYPE(IN0) * x, ulong x_first, __global const TYPE(IN1) * weight, ulong weight_first,
+                   __global const TYPE(IN2) * bias, ulong bias_first, __global TYPE(OUT0) * y, ulong y_first,
+                   __global TYPE(OUT1) * means, ulong means_first, __global TYPE(OUT2) * inv_stds, ulong inv_stds_first,
                    __global const long *outer, ulong outer_first, int outer_rank, __global const long *inner,
                    ulong inner_first, int inner_rank, ulong rows, ulong count, float eps) {
   ulong row = get_global_id(0);
@@ -79,8 +81,8 @@ __kernel void norm(__global const TYPE(IN0) *x, ulong x_first, __global const TY
   mean = origin + sum / n;
 #endif
 
-  /* Deviations from a rounded mean do not quite add up to 0: `rest` is what the mean lacks (the corrected two-pass algorithm of
-   * Chan, Golub and LeVeque 1983). */
+  /* Deviations from a rounded mean do not quite add up to 0: `rest` is what the mean lacks (the corrected two-pass
+   * algorithm of Chan, Golub and LeVeque 1983). */
   float squares = 0.0f, rest = 0.0f;
   for (ulong start = 0; start < count; start += BLOCK) {
     float8 square_lanes = (float8)(0.0f), rest_lanes = (float8)(0.0f);

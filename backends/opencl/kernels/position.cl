@@ -1,9 +1,9 @@
 /* positions, sinusoidal_position and rotary.
  *
  * Angles are exact for positions of any size.  The host gives each frequency (radians per position, in double) as turns
- * per position times 2^64, rounded to an integer.  position * turns, wrapped to 64 bits, is then the angle in 2^-64ths of a turn
- * without the whole turns.  Its upper bits say which quarter of a turn is nearest; what is left lies within an eighth of a turn,
- * where sin and cos of f32 are good. */
+ * per position times 2^64, rounded to an integer.  position * turns, wrapped to 64 bits, is then the angle in 2^-64ths
+ * of a turn without the whole turns.  Its upper bits say which quarter of a turn is nearest; what is left lies within
+ * an eighth of a turn, where sin and cos of f32 are good. */
 
 typedef struct {
   float sine, cosine;
@@ -62,16 +62,32 @@ __kernel void sinusoidal(__global const long *positions, ulong positions_first, 
 #define SIN F32
 #endif
 
-enum { X_BATCH, X_HEAD, X_ROW, X_COLUMN, Y_BATCH, Y_HEAD, Y_ROW, Y_COLUMN, POSITION_BATCH, POSITION_ROW,
-       COS_BATCH, COS_ROW, COS_COLUMN, SIN_BATCH, SIN_ROW, SIN_COLUMN };
+enum {
+  X_BATCH,
+  X_HEAD,
+  X_ROW,
+  X_COLUMN,
+  Y_BATCH,
+  Y_HEAD,
+  Y_ROW,
+  Y_COLUMN,
+  POSITION_BATCH,
+  POSITION_ROW,
+  COS_BATCH,
+  COS_ROW,
+  COS_COLUMN,
+  SIN_BATCH,
+  SIN_ROW,
+  SIN_COLUMN
+};
 
-/* Turns the pairs (x1, x2) of a row by the angle of its position:  x1 cos - x2 sin,  x2 cos + x1 sin.  A pair lies side by
- * side (INTERLEAVED) or `pairs` elements apart; what is behind the pairs stays as it is.  The angle comes from the row's
- * position (`positions`, or row + offset, or the row), or cos and sin are given: READY as [batch, row, pair], else as tables
- * of `table_rows` rows that the position picks from; a position outside gives NaN. */
-__kernel void rotary(__global const TYPE(IN0) *x, ulong x_first, __global const long *positions, ulong positions_first,
-                     __global const long *offset, ulong offset_first, __global const TYPE(COS) *cosines,
-                     ulong cosines_first, __global const TYPE(SIN) *sines, ulong sines_first, __global TYPE(OUT0) *y,
+/* Turns the pairs (x1, x2) of a row by the angle of its position:  x1 cos - x2 sin,  x2 cos + x1 sin.  A pair lies side
+ * by side (INTERLEAVED) or `pairs` elements apart; what is behind the pairs stays as it is.  The angle comes from the
+ * row's position (`positions`, or row + offset, or the row), or cos and sin are given: READY as [batch, row, pair],
+ * else as tables of `table_rows` rows that the position picks from; a position outside gives NaN. */
+__kernel void rotary(__global const TYPE(IN0) * x, ulong x_first, __global const long *positions, ulong positions_first,
+                     __global const long *offset, ulong offset_first, __global const TYPE(COS) * cosines,
+                     ulong cosines_first, __global const TYPE(SIN) * sines, ulong sines_first, __global TYPE(OUT0) * y,
                      ulong y_first, __global const long *strides, ulong strides_first, __global const long *turns,
                      ulong turns_first, ulong batches, ulong heads, ulong rows, ulong pairs, ulong columns,
                      long table_rows, long offset_stride) {
@@ -106,8 +122,10 @@ __kernel void rotary(__global const TYPE(IN0) *x, ulong x_first, __global const 
 #endif
   float cosine = NAN, sine = NAN;
   if (inside) {
-    cosine = LOAD(COS, cosines, cosines_first + batch * strides[COS_BATCH] + picked * strides[COS_ROW] + item * strides[COS_COLUMN]);
-    sine = LOAD(SIN, sines, sines_first + batch * strides[SIN_BATCH] + picked * strides[SIN_ROW] + item * strides[SIN_COLUMN]);
+    cosine = LOAD(COS, cosines,
+                  cosines_first + batch * strides[COS_BATCH] + picked * strides[COS_ROW] + item * strides[COS_COLUMN]);
+    sine = LOAD(SIN, sines,
+                sines_first + batch * strides[SIN_BATCH] + picked * strides[SIN_ROW] + item * strides[SIN_COLUMN]);
   }
 #else
   turn t = turn_of(position, turns[turns_first + item]);

@@ -2,15 +2,30 @@
  *
  *     y[g, m, n] = scale * sum over k of a[g, m, k] * b[g, n, k]  (+ bias[n])
  *
- * for each batch g.  What a, b and y are, and which way they lie, is in their strides: q k^T and p v differ in nothing else.
- * With -DSKIP_ZEROS an a of exactly 0 (a weight) contributes nothing, whatever b holds: selected, not multiplied. */
+ * for each batch g.  What a, b and y are, and which way they lie, is in their strides: q k^T and p v differ in nothing
+ * else. With -DSKIP_ZEROS an a of exactly 0 (a weight) contributes nothing, whatever b holds: selected, not multiplied.
+ */
 
 #ifndef HAS_BIAS
 #define IN2 F32
 #endif
 
 /* `shape`: these, then the axes of the batch with the strides of a, b and y. */
-enum { ROWS, COLUMNS, DEPTH, A_ROW, A_DEPTH, B_COLUMN, B_DEPTH, BIAS_COLUMN, Y_ROW, Y_COLUMN, BATCHES, BATCH_RANK, BATCH_AXES };
+enum {
+  ROWS,
+  COLUMNS,
+  DEPTH,
+  A_ROW,
+  A_DEPTH,
+  B_COLUMN,
+  B_DEPTH,
+  BIAS_COLUMN,
+  Y_ROW,
+  Y_COLUMN,
+  BATCHES,
+  BATCH_RANK,
+  BATCH_AXES
+};
 enum { A, B, Y };
 
 #ifdef SKIP_ZEROS
@@ -34,8 +49,8 @@ enum { A, B, Y };
   y_first += offset_of(shape + BATCH_AXES, (int)shape[BATCH_RANK], Y, batch)
 
 /* Scales, adds the bias and stores element (m, n). */
-static void finish(float sum, ulong m, ulong n, __global const TYPE(IN2) *bias, ulong bias_first,
-                   __global TYPE(OUT0) *y, ulong y_first, __global const long *shape, float scale) {
+static void finish(float sum, ulong m, ulong n, __global const TYPE(IN2) * bias, ulong bias_first,
+                   __global TYPE(OUT0) * y, ulong y_first, __global const long *shape, float scale) {
   float value = scale * sum;
 #ifdef HAS_BIAS
   value += LOAD(IN2, bias, bias_first + n * shape[BIAS_COLUMN]);
@@ -63,8 +78,8 @@ __kernel void plain(PARAMETERS) {
 }
 
 #ifdef BLOCKED
-/* Four rows by four columns per work-item, eight products at a time: a and b are dense along the depth (q k^T, a weight that
- * lies out_in).  Rows and columns past the end repeat the last one and are not stored. */
+/* Four rows by four columns per work-item, eight products at a time: a and b are dense along the depth (q k^T, a weight
+ * that lies out_in).  Rows and columns past the end repeat the last one and are not stored. */
 __kernel void dot_blocked(PARAMETERS) {
   ulong n = get_global_id(0) * 4, m = get_global_id(1) * 4, batch = get_global_id(2);
   shape += shape_first;
@@ -101,8 +116,8 @@ __kernel void dot_blocked(PARAMETERS) {
 
 DEFINE_LOAD_EIGHT(eight_of_b, IN1)
 
-/* Four rows by sixteen columns per work-item, which fill a cache line: b is dense along the columns (p v, a weight that lies
- * in_out).  Rows past the end repeat the last one, and a second eight of columns the first; neither is stored. */
+/* Four rows by sixteen columns per work-item, which fill a cache line: b is dense along the columns (p v, a weight that
+ * lies in_out).  Rows past the end repeat the last one, and a second eight of columns the first; neither is stored. */
 __kernel void outer_blocked(PARAMETERS) {
   ulong n = get_global_id(0) * 16, m = get_global_id(1) * 4, batch = get_global_id(2);
   shape += shape_first;
@@ -138,8 +153,7 @@ __kernel void outer_blocked(PARAMETERS) {
     vstore8(sums[i][0], 0, values);
     vstore8(sums[i][1], 1, values);
     for (int j = 0; j < 16; j++)
-      if (m + i < rows && n + j < columns)
-        finish(values[j], m + i, n + j, bias, bias_first, y, y_first, shape, scale);
+      if (m + i < rows && n + j < columns) finish(values[j], m + i, n + j, bias, bias_first, y, y_first, shape, scale);
   }
 }
 #endif

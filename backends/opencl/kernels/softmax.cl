@@ -1,8 +1,9 @@
 /* softmax, log_softmax and hardmax over one axis; one work-item per row.
  *
- * A score of -inf is a key that is not allowed.  softmax:  p = exp(x - max) / sum,  lse = max + log(sum), where a sink is one
- * more logit in maximum and sum of lse.  The maximum starts at -inf; p of a key that is not allowed is 0, always; a row with
- * nothing allowed is all 0, its lse -inf or the sink; NaN or +inf among the scores makes the allowed ones NaN. */
+ * A score of -inf is a key that is not allowed.  softmax:  p = exp(x - max) / sum,  lse = max + log(sum), where a sink
+ * is one more logit in maximum and sum of lse.  The maximum starts at -inf; p of a key that is not allowed is 0,
+ * always; a row with nothing allowed is all 0, its lse -inf or the sink; NaN or +inf among the scores makes the allowed
+ * ones NaN. */
 
 #ifndef HAS_SINKS
 #define IN1 F32
@@ -21,7 +22,7 @@ DEFINE_STORE_EIGHT(store_eight, OUT0)
 
 #ifndef HARD
 /* The largest of a row; -inf where nothing is allowed, NaN where the row holds a NaN or +inf. */
-static float row_maximum(__global const TYPE(IN0) *x, ulong x_row, ulong count, ulong stride) {
+static float row_maximum(__global const TYPE(IN0) * x, ulong x_row, ulong count, ulong stride) {
   float8 maxima = (float8)(-INFINITY);
   bool bad = false;
   for (ulong i = 0; i < count; i += 8) {
@@ -32,7 +33,7 @@ static float row_maximum(__global const TYPE(IN0) *x, ulong x_row, ulong count, 
   return bad ? NAN : max_of_eight(maxima);
 }
 
-static float row_sum(__global const TYPE(IN0) *x, ulong x_row, ulong count, ulong stride, float maximum) {
+static float row_sum(__global const TYPE(IN0) * x, ulong x_row, ulong count, ulong stride, float maximum) {
   float sum = 0.0f;
   for (ulong start = 0; start < count; start += BLOCK) {
     float8 lanes = (float8)(0.0f);
@@ -45,8 +46,8 @@ static float row_sum(__global const TYPE(IN0) *x, ulong x_row, ulong count, ulon
 #endif
 
 #ifdef SOFT
-__kernel void softmax(__global const TYPE(IN0) *x, ulong x_first, __global const TYPE(IN1) *sinks, ulong sinks_first,
-                      __global TYPE(OUT0) *y, ulong y_first, __global TYPE(OUT1) *lses, ulong lses_first,
+__kernel void softmax(__global const TYPE(IN0) * x, ulong x_first, __global const TYPE(IN1) * sinks, ulong sinks_first,
+                      __global TYPE(OUT0) * y, ulong y_first, __global TYPE(OUT1) * lses, ulong lses_first,
                       __global const long *axes, ulong axes_first, int rank, ulong rows, ulong count, ulong x_stride,
                       ulong y_stride) {
   ulong row = get_global_id(0);
@@ -78,7 +79,7 @@ __kernel void softmax(__global const TYPE(IN0) *x, ulong x_first, __global const
 
 #ifdef LOGARITHM
 /* y = (x - max) - log(sum); -inf stays -inf. */
-__kernel void log_softmax(__global const TYPE(IN0) *x, ulong x_first, __global TYPE(OUT0) *y, ulong y_first,
+__kernel void log_softmax(__global const TYPE(IN0) * x, ulong x_first, __global TYPE(OUT0) * y, ulong y_first,
                           __global const long *axes, ulong axes_first, int rank, ulong rows, ulong count,
                           ulong x_stride, ulong y_stride) {
   ulong row = get_global_id(0);
@@ -97,7 +98,7 @@ __kernel void log_softmax(__global const TYPE(IN0) *x, ulong x_first, __global T
 
 #ifdef HARD
 /* 1 for the first maximum, 0 elsewhere; NaN counts as the maximum; a row of -inf has none. */
-__kernel void hardmax(__global const TYPE(IN0) *x, ulong x_first, __global TYPE(OUT0) *y, ulong y_first,
+__kernel void hardmax(__global const TYPE(IN0) * x, ulong x_first, __global TYPE(OUT0) * y, ulong y_first,
                       __global const long *axes, ulong axes_first, int rank, ulong rows, ulong count, ulong x_stride,
                       ulong y_stride) {
   ulong row = get_global_id(0);

@@ -1,14 +1,14 @@
 /* y = f(x), element by element.  FUNCTION names f; `parameter` is softcap's cap. */
 
-#define RELU(x) ((x) > 0.0f || isnan(x) ? (x) : 0.0f)
-#define TANH(x) tanh_of(x)
-#define SIGMOID(x) sigmoid(x)
-#define SILU(x) silu(x)
-#define GELU_ERF(x) gelu_erf(x)
+#define RELU(x)      ((x) > 0.0f || isnan(x) ? (x) : 0.0f)
+#define TANH(x)      tanh_of(x)
+#define SIGMOID(x)   sigmoid(x)
+#define SILU(x)      silu(x)
+#define GELU_ERF(x)  gelu_erf(x)
 #define GELU_TANH(x) gelu_tanh(x)
-#define ERF(x) erf(x)
-#define EXP(x) exp(x)
-#define SOFTCAP(x) (parameter * tanh_of((x) / parameter))
+#define ERF(x)       erf(x)
+#define EXP(x)       exp(x)
+#define SOFTCAP(x)   (parameter * tanh_of((x) / parameter))
 
 /* 1 / (1 + e^-x) without overflow on either side. */
 static float sigmoid(float x) {
@@ -16,8 +16,8 @@ static float sigmoid(float x) {
   return (x >= 0.0f ? 1.0f : e) / (1.0f + e);
 }
 
-/* x sigmoid(x); -inf gives 0.  Below -80 e^x may be a denormal, which devices may flush, though x e^x is none yet: there
- * the factor is applied in two halves. */
+/* x sigmoid(x); -inf gives 0.  Below -80 e^x may be a denormal, which devices may flush, though x e^x is none yet:
+ * there the factor is applied in two halves. */
 static float silu(float x) {
   float half_power = exp(0.5f * fmax(x, -1000.0f));
   float far = fmax(x, -1000.0f) * half_power * half_power;
@@ -36,7 +36,7 @@ static float gelu_tanh(float x) {
   return x >= 16.0f ? x : x <= -16.0f ? 0.0f : y;
 }
 
-__kernel void unary(__global const TYPE(IN0) *x, ulong x_first, __global TYPE(OUT0) *y, ulong y_first,
+__kernel void unary(__global const TYPE(IN0) * x, ulong x_first, __global TYPE(OUT0) * y, ulong y_first,
                     __global const long *axes, ulong axes_first, int rank, ulong count, float parameter) {
   ulong i = get_global_id(0);
   if (i >= count) return;
