@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dtype.h"
 #include "base/error.h"
 #include "conform/jitter.h"
 #include "conform/judge.h"
 #include "conform/saved.h"
+#include "conform/whole.h"
 #include "passes/fuse.h"
 #include "runtime/session.h"
 
@@ -78,33 +78,6 @@ static ph_status record(void *user, const ph_judgement *judgement, const ph_orac
   return ph_answers_add_node(c->answers, node, c->placements[judgement->node].support.stage_type, got, error);
 }
 
-/* The host tensors of inputs and constants. */
-static ph_status find_inputs(comparer *c, ph_tensor **out) {
-  const ph_net *net = c->plan->net;
-  for (uint32_t i = 0; i < net->value_count; i++) {
-    ph_tensor *tensor = NULL;
-    if (net->values[i].kind == PH_TENSOR_INPUT)
-      PH_TRY(ph_session_input_tensor(c->session, c->plan, i, &tensor, c->error));
-    if (net->values[i].kind == PH_TENSOR_CONSTANT) tensor = net->values[i].tensor;
-    if (tensor != NULL) out[i] = ph_tensor_retain(tensor);
-    if (net->values[i].kind == PH_TENSOR_STATE)
-      PH_TRY(ph_state_initial(net, c->plan->dims, net->values[i].state, &out[i], c->error));
-  }
-  return ph_check_indices(net, out, c->session->context, c->error);
-}
-
-/* INFINITY where one is NaN and the other not, or infinities differ. */
-static double largest_difference(const ph_tensor *a, const ph_tensor *b) {
-  double largest = 0;
-  for (size_t i = 0; i < a->count; i++) {
-    double x = ph_read_real(a->dtype, a->data, i), y = ph_read_real(b->dtype, b->data, i);
-    if (x == y || (isnan(x) && isnan(y))) continue;
-    double difference = isnan(x) || isnan(y) ? (double)INFINITY : fabs(x - y);
-    if (difference > largest) largest = difference;
-  }
-  return largest;
-}
-
 /* An output of the whole graph, retained: from the session's run, or from the file. */
 static ph_status whole_output(comparer *c, uint32_t index, ph_tensor **out) {
   const ph_output *output = &c->session->outputs[index];
@@ -116,7 +89,7 @@ static ph_status whole_output(comparer *c, uint32_t index, ph_tensor **out) {
 static ph_status judge_whole(comparer *c, uint32_t index, const ph_tensor *expected, double limit, double *worst) {
   ph_tensor *got;
   PH_TRY(whole_output(c, index, &got));
-  double difference = got->count == expected->count ? largest_difference(got, expected) : (double)INFINITY;
+  double difference = got->count == expected->count ? ph_largest_difference(got, expected) : (double)INFINITY;
   ph_tensor_release(got);
   double ratio = difference == 0 ? 0 : difference / limit; /* a limit of 0: every node is exact */
   if (ratio > 1) c->device->pass = c->device->end_to_end_pass = false;
@@ -169,7 +142,7 @@ static ph_status judge_nodes(comparer *c) {
 
 static ph_status compare_plan(comparer *c, bool whole, ph_tensor **inputs) {
   if (c->values == NULL || inputs == NULL) return ph_fail_memory(c->error);
-  PH_TRY(find_inputs(c, inputs));
+  PH_TRY(ph_whole_inputs(c->session, inputs, c->error));
   for (uint32_t i = 0; i < c->plan->net->value_count; i++)
     c->values[i] = inputs[i] == NULL ? NULL : ph_tensor_retain(inputs[i]);
   PH_TRY(judge_nodes(c));

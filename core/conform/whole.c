@@ -15,12 +15,13 @@ ph_status ph_whole_inputs(ph_session *session, ph_tensor **out, ph_error *error)
       PH_TRY(ph_session_input_tensor(session, session->current, i, &tensor, error));
     if (net->values[i].kind == PH_TENSOR_CONSTANT) tensor = net->values[i].tensor;
     if (tensor != NULL) out[i] = ph_tensor_retain(tensor);
+    if (net->values[i].kind == PH_TENSOR_STATE)
+      PH_TRY(ph_state_initial(net, session->current->dims, net->values[i].state, &out[i], error));
   }
   return ph_check_indices(net, out, session->context, error);
 }
 
-/* INFINITY where one is NaN and the other not, or infinities differ. */
-static double largest_difference(const ph_tensor *a, const ph_tensor *b) {
+double ph_largest_difference(const ph_tensor *a, const ph_tensor *b) {
   double largest = 0;
   for (size_t i = 0; i < a->count; i++) {
     double x = ph_read_real(a->dtype, a->data, i), y = ph_read_real(b->dtype, b->data, i);
@@ -39,7 +40,7 @@ static ph_status run(ph_session *session, ph_tensor *const *inputs, ph_tensor **
   PH_TRY(ph_session_run(session, error));
   double worst = -1;
   for (uint32_t i = 0; i < session->output_count; i++) {
-    double difference = largest_difference(session->outputs[i].tensor, expected[i]);
+    double difference = ph_largest_difference(session->outputs[i].tensor, expected[i]);
     double ratio = difference == 0 ? 0 : difference / limits[i]; /* a limit of 0: every node is exact */
     if (!(ratio <= 1)) out->pass = false;
     if (ratio <= worst) continue;

@@ -5,9 +5,12 @@
 
 #include "runtime/session.h"
 
-/* The host tensors of the current plan's inputs and constants, by net value, retained: `out` has room for all values of
- * the net, NULL.  Ids, offsets and lengths are checked. */
+/* The host tensors of the current plan's inputs and constants, and of states as they are at first, by net value,
+ * retained: `out` has room for all values of the net, NULL.  Ids, offsets and lengths are checked. */
 PH_NODISCARD ph_status ph_whole_inputs(ph_session *session, ph_tensor **out, ph_error *error);
+
+/* Of two tensors with equally many elements; INFINITY where one is NaN and the other not, or infinities differ. */
+double ph_largest_difference(const ph_tensor *a, const ph_tensor *b);
 
 /* The output nearest to its limit. */
 typedef struct ph_whole_result {
