@@ -1,36 +1,15 @@
 /* A canvas that writes SVG: one rect for each box, one text element for each line of text. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "draw/canvas.h"
+#include "draw/escape.h"
 
 typedef struct svg_canvas {
   ph_canvas base;
   ph_text text;
 } svg_canvas;
-
-static void put_escaped(ph_text *to, const char *text) {
-  for (; *text != '\0'; text++) {
-    switch (*text) {
-    case '&':
-      ph_text_add(to, "&amp;");
-      break;
-    case '<':
-      ph_text_add(to, "&lt;");
-      break;
-    case '>':
-      ph_text_add(to, "&gt;");
-      break;
-    case '"':
-      ph_text_add(to, "&quot;");
-      break;
-    default:
-      if ((unsigned char)*text >= ' ' || *text == '\n' || *text == '\t') ph_text_put(to, text, 1);
-    }
-  }
-}
 
 static void box(ph_canvas *canvas, double x, double y, double width, double height, ph_color color, const char *tip) {
   ph_text *to = &((svg_canvas *)canvas)->text;
@@ -41,7 +20,7 @@ static void box(ph_canvas *canvas, double x, double y, double width, double heig
     return;
   }
   ph_text_add(to, "><title>");
-  put_escaped(to, tip);
+  ph_put_escaped(to, tip);
   ph_text_add(to, "</title></rect>\n");
 }
 
@@ -55,7 +34,7 @@ static void text(ph_canvas *canvas, double x, double y, double size, ph_anchor a
               x, y, size, anchors[anchor], color.red, color.green, color.blue);
   if (angle != 0) ph_text_add(to, " transform=\"rotate(%.1f %.2f %.2f)\"", angle, x, y);
   ph_text_add(to, ">");
-  put_escaped(to, line);
+  ph_put_escaped(to, line);
   ph_text_add(to, "</text>\n");
 }
 

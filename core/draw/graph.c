@@ -8,11 +8,14 @@
 #include "draw/svg.h"
 #include "runtime/session.h"
 
+/* What a vertex looks like. */
+typedef enum look { INPUT, STATE, NUMBER, WEIGHT, PLAIN_NODE, FUSED_NODE, MOVED_NODE, OUTPUT, LOOKS } look;
+
 /* One way of writing a drawing down. */
 typedef struct language {
   void (*begin)(ph_text *to, const char *title);
   /* `lines`: parts of a label, NULL-terminated. */
-  void (*vertex)(ph_text *to, const char *shape_id, char kind, uint32_t number, const char *const *lines);
+  void (*vertex)(ph_text *to, look how, char kind, uint32_t number, const char *const *lines);
   void (*edge)(ph_text *to, char from_kind, uint32_t from, char to_kind, uint32_t number, const char *label);
   void (*end)(ph_text *to);
 } language;
@@ -36,8 +39,18 @@ static void dot_begin(ph_text *to, const char *title) {
                   "  edge [fontname=\"sans-serif\", fontsize=9, color=\"#666666\"];\n");
 }
 
-static void dot_vertex(ph_text *to, const char *shape, char kind, uint32_t number, const char *const *lines) {
-  ph_text_add(to, "  %c%u [%s, label=\"", kind, number, shape);
+static void dot_vertex(ph_text *to, look how, char kind, uint32_t number, const char *const *lines) {
+  static const char *const shapes[LOOKS] = {
+      [INPUT] = "shape=ellipse, style=filled, fillcolor=\"#e8f1fb\"",
+      [STATE] = "shape=cylinder, style=filled, fillcolor=\"#f3ecf8\"",
+      [NUMBER] = "shape=plaintext",
+      [WEIGHT] = "shape=note, style=filled, fillcolor=\"#f6f6f0\"",
+      [PLAIN_NODE] = "shape=box, style=rounded",
+      [FUSED_NODE] = "shape=box, peripheries=2, style=\"rounded,filled\", fillcolor=\"#fdf3d8\"",
+      [MOVED_NODE] = "shape=box, style=\"rounded,dashed\"",
+      [OUTPUT] = "shape=ellipse, style=filled, fillcolor=\"#e4f3e4\"",
+  };
+  ph_text_add(to, "  %c%u [%s, label=\"", kind, number, shapes[how]);
   for (uint32_t i = 0; lines[i] != NULL; i++) {
     if (i > 0) ph_text_add(to, "\\n");
     dot_text(to, lines[i]);
@@ -75,14 +88,17 @@ static void mermaid_begin(ph_text *to, const char *title) {
   ph_text_add(to, "\"\n---\nflowchart TD\n");
 }
 
-static void mermaid_vertex(ph_text *to, const char *shape, char kind, uint32_t number, const char *const *lines) {
-  bool fused = strstr(shape, "peripheries") != NULL;
-  ph_text_add(to, "  %c%u%s\"", kind, number, kind == NODE ? fused ? "[[" : "[" : "([");
+static void mermaid_vertex(ph_text *to, look how, char kind, uint32_t number, const char *const *lines) {
+  static const char *const brackets[LOOKS][2] = {
+      [INPUT] = {"([", "])"},    [STATE] = {"[(", ")]"},      [NUMBER] = {"([", "])"},   [WEIGHT] = {"([", "])"},
+      [PLAIN_NODE] = {"[", "]"}, [FUSED_NODE] = {"[[", "]]"}, [MOVED_NODE] = {"[", "]"}, [OUTPUT] = {"([", "])"},
+  };
+  ph_text_add(to, "  %c%u%s\"", kind, number, brackets[how][0]);
   for (uint32_t i = 0; lines[i] != NULL; i++) {
     if (i > 0) ph_text_add(to, "<br/>");
     mermaid_text(to, lines[i]);
   }
-  ph_text_add(to, "\"%s\n", kind == NODE ? fused ? "]]" : "]" : "])");
+  ph_text_add(to, "\"%s\n", brackets[how][1]);
 }
 
 static void mermaid_edge(ph_text *to, char from_kind, uint32_t from, char to_kind, uint32_t number, const char *label) {
@@ -115,11 +131,11 @@ static const char *type_of(const ph_net_value *value, char *room, size_t size) {
 
 static void draw_outside(drawing *d, uint32_t value) {
   const ph_net_value *v = &d->plan->net->values[value];
-  const char *shape = v->kind == PH_TENSOR_INPUT   ? "shape=ellipse, style=filled, fillcolor=\"#e8f1fb\""
-                      : v->kind == PH_TENSOR_STATE ? "shape=cylinder, style=filled, fillcolor=\"#f3ecf8\""
-                      : v->type.rank == 0          ? "shape=plaintext"
-                                                   : "shape=note, style=filled, fillcolor=\"#f6f6f0\"";
-  if (!d->drawn[value]) d->in->vertex(&d->text, shape, VALUE, value, (const char *[]){v->path, NULL});
+  look how = v->kind == PH_TENSOR_INPUT   ? INPUT
+             : v->kind == PH_TENSOR_STATE ? STATE
+             : v->type.rank == 0          ? NUMBER
+                                          : WEIGHT;
+  if (!d->drawn[value]) d->in->vertex(&d->text, how, VALUE, value, (const char *[]){v->path, NULL});
   d->drawn[value] = true;
 }
 
@@ -142,10 +158,8 @@ static void draw_node(drawing *d, uint32_t index) {
               : placement->device == NULL ? "no device"
                                           : placement->device->entry->spec);
   const char *lines[] = {node->path, op.data, steps.data, NULL};
-  const char *shape = node->step_count > 0 ? "shape=box, peripheries=2, style=\"rounded,filled\", fillcolor=\"#fdf3d8\""
-                      : elsewhere          ? "shape=box, style=\"rounded,dashed\""
-                                           : "shape=box, style=rounded";
-  d->in->vertex(&d->text, shape, NODE, index, lines);
+  look how = node->step_count > 0 ? FUSED_NODE : elsewhere ? MOVED_NODE : PLAIN_NODE;
+  d->in->vertex(&d->text, how, NODE, index, lines);
   d->text.failed = d->text.failed || steps.failed || op.failed;
   ph_text_free(&steps);
   ph_text_free(&op);
@@ -167,8 +181,7 @@ static void draw_results(drawing *d) {
     type_of(&d->plan->net->values[value], label, sizeof(label));
     bool outside = d->makers[value] == PH_NONE;
     if (outside) draw_outside(d, value);
-    d->in->vertex(&d->text, "shape=ellipse, style=filled, fillcolor=\"#e4f3e4\"", RESULT, i,
-                  (const char *[]){d->session->outputs[i].alias, NULL});
+    d->in->vertex(&d->text, OUTPUT, RESULT, i, (const char *[]){d->session->outputs[i].alias, NULL});
     d->in->edge(&d->text, outside ? VALUE : NODE, outside ? value : d->makers[value], RESULT, i, label);
   }
 }

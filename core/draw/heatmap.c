@@ -16,8 +16,7 @@
 enum { MARGIN = 16, GAP = 18, TITLE_SIZE = 14, LABEL_SIZE = 11, BAR_WIDTH = 14, BAR_STEPS = 64, LABEL_LIMIT = 24 };
 enum { MAX_MAPS = 1024, MAX_CELLS = 4000000 };
 
-static const ph_color ink = {0x22, 0x22, 0x22}, paper = {0xff, 0xff, 0xff}, pale = {0xf4, 0xf4, 0xf4},
-                      odd = {0xd0, 0x30, 0x60};
+static const ph_color ink = {0x22, 0x22, 0x22}, paper = {0xff, 0xff, 0xff}, odd = {0xd0, 0x30, 0x60};
 
 /* Light to dark, so that it reads in grey, too: each step is darker than the one before. */
 static ph_color color_of(double share) {
@@ -218,7 +217,6 @@ static ph_status draw(picture *p, const char *format, ph_text *out) {
       if (map_head > 0 && text != NULL)
         ph_canvas_text(p->canvas, x + p->row_room, y + LABEL_SIZE / 2.0, LABEL_SIZE, PH_ANCHOR_START, 0, ink, text);
       draw_map(p, x, y + map_head, p->tensors[t], p->first_head + h);
-      if (p->rows * p->columns == 0) ph_canvas_box(p->canvas, x, y + map_head, 4, 4, pale, NULL);
     }
   double bar = fmin(160, fmax(60, height - top - 2 * MARGIN));
   draw_bar(p, MARGIN + (double)grid_columns * (p->map_width + GAP), top + map_head + p->column_room, bar);

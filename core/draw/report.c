@@ -6,31 +6,11 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "draw/escape.h"
 #include "draw/report_page.h"
 #include "runtime/session.h"
 
 enum { MAX_MAP_BYTES = 48 << 20 }; /* of all attention maps together: a page beyond that opens badly */
-
-static void put_escaped(ph_text *to, const char *text) {
-  for (; *text != '\0'; text++) {
-    switch (*text) {
-    case '&':
-      ph_text_add(to, "&amp;");
-      break;
-    case '<':
-      ph_text_add(to, "&lt;");
-      break;
-    case '>':
-      ph_text_add(to, "&gt;");
-      break;
-    case '"':
-      ph_text_add(to, "&quot;");
-      break;
-    default:
-      ph_text_put(to, text, 1);
-    }
-  }
-}
 
 /* Inside <script>, as JSON: "</" must not appear. */
 static void put_json(ph_text *to, const char *text) {
@@ -64,19 +44,19 @@ static void put_head(ph_text *to, const ph_session *session) {
   const ph_model *model = session->model;
   const ph_device_entry *device = session->device->entry;
   ph_text_add(to, "%s<title>", ph_report_top);
-  put_escaped(to, model->name);
+  ph_put_escaped(to, model->name);
   ph_text_add(to, "</title>\n%s<h1>", ph_report_style);
-  put_escaped(to, model->name);
+  ph_put_escaped(to, model->name);
   ph_text_add(to, "</h1>\n");
   if (model->description != NULL) {
     ph_text_add(to, "<p>");
-    put_escaped(to, model->description);
+    ph_put_escaped(to, model->description);
     ph_text_add(to, "</p>\n");
   }
   ph_text_add(to, "<p class=\"facts\">on <b>%s</b>, ", device->spec);
-  put_escaped(to, device->info.name);
+  ph_put_escaped(to, device->info.name);
   ph_text_add(to, " (");
-  put_escaped(to, device->info.driver[0] != '\0' ? device->info.driver : device->info.platform);
+  ph_put_escaped(to, device->info.driver[0] != '\0' ? device->info.driver : device->info.platform);
   ph_text_add(to, ")</p>\n<p class=\"facts\">");
   for (uint32_t i = 0; i < model->dim_count; i++)
     ph_text_add(to, "<span class=\"dim\">%s = %lld</span> ", model->dims[i].name,
@@ -93,7 +73,7 @@ static void put_graph(ph_text *to, ph_session *session) {
     if (start != NULL) ph_text_add(to, "%s", start);
   } else if (ph_session_draw(session, PH_GRAPH_MERMAID, &drawing, &size, NULL) == PH_OK) {
     ph_text_add(to, "<pre>");
-    put_escaped(to, drawing);
+    ph_put_escaped(to, drawing);
     ph_text_add(to, "</pre>");
   }
   free(drawing);
@@ -116,13 +96,13 @@ static void put_nodes(ph_text *to, const ph_session *session) {
     const ph_node_report *node = ph_session_node(session, i);
     double share = total > 0 ? 100.0 * (double)time_of(node) / (double)total : 0;
     ph_text_add(to, "<tr><td>");
-    put_escaped(to, node->path);
+    ph_put_escaped(to, node->path);
     ph_text_add(to,
                 "<td>%s<td>%s<td class=\"n\">%.4g<td class=\"n\">%llu<td class=\"n\">%.1f µs<td><span class=\"bar\" "
                 "style=\"width:%.1fpx\"></span> %.1f %%<td>%s<td>",
                 node->op, node->output_type, node->flops, (unsigned long long)node->bytes, (double)time_of(node) / 1000,
                 share, share, node->device != NULL ? node->device : "");
-    put_escaped(to, node->variant != NULL ? node->variant : "");
+    ph_put_escaped(to, node->variant != NULL ? node->variant : "");
     ph_text_add(to, "</tr>\n");
   }
   ph_text_add(to, "</tbody></table></div>\n");
@@ -218,9 +198,9 @@ static ph_status put_outputs(ph_text *to, const ph_session *session, ph_error *e
     ph_tensor_print(stream, output->tensor, &how);
     bool good = fclose(stream) == 0;
     ph_text_add(to, "<h3>");
-    put_escaped(to, output->alias);
+    ph_put_escaped(to, output->alias);
     ph_text_add(to, " <small>%s</small></h3>\n<pre class=\"wide\">", ph_dtype_name(output->tensor->dtype));
-    if (good) put_escaped(to, printed);
+    if (good) ph_put_escaped(to, printed);
     ph_text_add(to, "</pre>\n");
     free(printed);
     if (!good) return ph_fail_memory(error);

@@ -105,8 +105,7 @@ struct ph_segment {
   bool ready;
 };
 
-/* In what lives on a device beyond a run, inputs and outputs have buffers of their own and the rest shares the arena.
- */
+/* Inner tensors share the arena; inputs and outputs have buffers of their own, and states belong to the session. */
 static ph_status plan_arena(ph_segment *segment, ph_error *error) {
   const ph_lowered *lowered = segment->lowered;
   segment->pieces = ph_new_array(lowered->storage_count, sizeof(*segment->pieces));

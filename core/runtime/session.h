@@ -48,6 +48,9 @@ struct ph_session {
   bool borrowed; /* device and reference belong to somebody else */
 };
 
+void ph_session_plan_destroy(ph_session_plan *plan);          /* NULL is fine */
+void ph_tensors_release(ph_tensor **tensors, uint32_t count); /* each, and the array; NULL is fine */
+
 /* ph_session_create() on devices that are open already and outlive the session; options->device and ->fallback are not
  * read.  reference: takes what the device refuses; NULL for none. */
 PH_NODISCARD ph_status ph_session_create_on(ph_context *context, ph_model *model, const ph_session_options *options,
@@ -58,8 +61,8 @@ PH_NODISCARD ph_status ph_session_create_on(ph_context *context, ph_model *model
 PH_NODISCARD ph_status ph_session_input_tensor(ph_session *session, ph_session_plan *plan, uint32_t value,
                                                ph_tensor **out, ph_error *error);
 
-/* labels.c: the texts for each axis whose dim has labels of the right number, as many as the type has axes, or NULL where none
- * has; they live in session->labels, until the next run. */
+/* labels.c: the texts for each axis whose dim has labels of the right number, as many as the type has axes, or NULL
+ * where none has; they live in session->labels, until the next run. */
 PH_NODISCARD ph_status ph_labels_open(ph_session *session, ph_error *error);
 PH_NODISCARD ph_status ph_labels_find(ph_session *session, const ph_session_plan *plan, const ph_type *type,
                                       const char *const *const **out, ph_error *error);

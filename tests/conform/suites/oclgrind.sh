@@ -16,9 +16,9 @@ export OCL_ICD_VENDORS=$scratch/vendors OCLGRIND_LOG=$scratch/log/oclgrind OCLGR
   OCLGRIND_CHECK_API=1 OCLGRIND_UNINITIALIZED=0
 start=$SECONDS
 status=0
-"$POLYHEAD" conform -d opencl --set tiny --json --junit "$scratch/work/report.xml" >"$out" 2>"$err" || status=$?
+"$POLYHEAD" conform -d opencl --set tiny --json --junit report.xml >"$out" 2>"$err" || status=$?
 [ "$status" -eq 0 ] || fail "exit $status: $(tail -c 2000 "$err")"
-python3 "$folder/verdict.py" "$out" "$scratch/work/report.xml" tiny || fail "see above"
+python3 "$folder/verdict.py" "$out" report.xml tiny || fail "see above"
 printf '%d seconds\n' $((SECONDS - start))
 if [ -s "$OCLGRIND_LOG" ]; then
   fail "Oclgrind says:"
