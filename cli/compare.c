@@ -122,7 +122,8 @@ static ph_status run(const cli_options *options, cli_result *result, ph_error *e
                                  .input_count = inputs.count,
                                  .save = options->save,
                                  .loads = options->loads.items,
-                                 .load_count = options->loads.count};
+                                 .load_count = options->loads.count,
+                                 .equal_nan = options->equal_nan};
     if (status == PH_OK) status = ph_compare(context, model, &wanted, &comparison, error);
     free(names);
   }
@@ -139,14 +140,15 @@ const cli_command cli_compare = {
     .arguments = "CONFIG",
     .least = 1,
     .most = 1,
-    .options =
-        CLI_DEVICES | CLI_WEIGHTS | CLI_INPUT | CLI_DIM | CLI_RANDOM | CLI_PER_NODE | CLI_SAVE | CLI_LOAD | CLI_COMMON,
+    .options = CLI_DEVICES | CLI_WEIGHTS | CLI_INPUT | CLI_DIM | CLI_RANDOM | CLI_PER_NODE | CLI_SAVE | CLI_LOAD |
+               CLI_EQUAL_NAN | CLI_COMMON,
     .summary = "judge each node of a config on several devices",
     .text =
         "Feeds every node of CONFIG with the reference's inputs on each device (-d, repeated) and holds the result\n"
         "against the value in double precision and its derived bound.  Names the first node that differs, where,\n"
         "both values and the bound; then runs the whole and holds its outputs against what the bounds of all nodes\n"
         "together allow.  Exits with 1 where a device differs.\n"
-        "Machines that never meet: --save on one, --load on the other, with the same config, inputs and weights.",
+        "Machines that never meet: --save on one, --load on the other, with the same config, inputs and weights.\n"
+        "A NaN in saved outputs is a difference, unless --equal-nan is given and the right value is NaN, too.",
     .run = run,
 };

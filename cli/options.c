@@ -38,6 +38,7 @@ static const option_row rows[] = {
     {CLI_PER_NODE, 0, "per-node", NULL, "list every node's verdict, not only the first that differs"},
     {CLI_SAVE, 0, "save", "FILE", "keep the device's answers in FILE (.safetensors), to be compared elsewhere"},
     {CLI_LOAD, 0, "load", "FILE", "judge answers that were saved elsewhere; may be repeated"},
+    {CLI_EQUAL_NAN, 0, "equal-nan", NULL, "let a NaN in saved outputs pass where the right value is NaN, too"},
     {CLI_SET, 0, "set", "SET", "the cases: tiny, smoke, ci or full"},
     {CLI_SUITE, 0, "suite", "PATH", "cases from this file or folder instead of our own; may be repeated"},
     {CLI_FILTER, 0, "filter", "GLOB", "only cases of this name; * ? [ ] as in a shell"},
@@ -197,6 +198,9 @@ static ph_status apply(const option_row *row, const char *command, cli_option_se
     break;
   case CLI_PER_NODE:
     out->per_node = true;
+    break;
+  case CLI_EQUAL_NAN:
+    out->equal_nan = true;
     break;
   case CLI_VERBOSE:
     out->verbose++;

@@ -36,6 +36,7 @@ typedef uint64_t cli_option_set;
 #define CLI_HEAD           CLI_OPTION(26)
 #define CLI_REPORT         CLI_OPTION(27)
 #define CLI_TRACE          CLI_OPTION(28)
+#define CLI_EQUAL_NAN      CLI_OPTION(29)
 #define CLI_PROMPT         CLI_OPTION(40)
 #define CLI_PROMPT_IDS     CLI_OPTION(41)
 #define CLI_SOURCE         CLI_OPTION(42)
@@ -66,7 +67,7 @@ typedef struct cli_options {
   bool greedy;
   uint64_t seed;
   bool list;
-  bool random, profile, per_node, json, help;
+  bool random, profile, per_node, equal_nan, json, help;
   unsigned verbose; /* how often -v was given */
 } cli_options;
 

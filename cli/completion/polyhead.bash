@@ -56,7 +56,7 @@ _polyhead() {
     check) options="$model --fallback $common" ;;
     graph) options="-d --device --weights --dim --random --format --fallback $common" ;;
     heatmap) options="$model -o --output --tensor --head --fallback $common" ;;
-    compare) options="$model --per-node --save --load $common" ;;
+    compare) options="$model --per-node --save --load --equal-nan $common" ;;
     devices | plugins | ops | schema) options=$common ;;
     help) options='--json -h --help' ;;
     esac

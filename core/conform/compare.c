@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dtype.h"
 #include "base/error.h"
 #include "conform/jitter.h"
 #include "conform/judge.h"
@@ -28,6 +29,7 @@ typedef struct comparer {
   ph_answers *answers;      /* what is to be saved, or NULL */
   const ph_saved *saved;    /* the answers of another machine, or NULL */
   ph_placement *placements; /* by node: the plan's, or made from `saved` */
+  bool equal_nan;           /* a NaN in saved outputs may be right */
   ph_error *error;
 } comparer;
 
@@ -86,10 +88,17 @@ static ph_status whole_output(comparer *c, uint32_t index, ph_tensor **out) {
   return c->answers == NULL ? PH_OK : ph_answers_add_output(c->answers, output->alias, output->tensor, c->error);
 }
 
+static bool has_nan(const ph_tensor *tensor) {
+  for (size_t i = 0; i < tensor->count; i++)
+    if (isnan(ph_read_real(tensor->dtype, tensor->data, i))) return true;
+  return false;
+}
+
 static ph_status judge_whole(comparer *c, uint32_t index, const ph_tensor *expected, double limit, double *worst) {
   ph_tensor *got;
   PH_TRY(whole_output(c, index, &got));
-  double difference = got->count == expected->count ? ph_largest_difference(got, expected) : (double)INFINITY;
+  bool refused = got->count != expected->count || (c->saved != NULL && !c->equal_nan && has_nan(got));
+  double difference = refused ? (double)INFINITY : ph_largest_difference(got, expected);
   ph_tensor_release(got);
   double ratio = difference == 0 ? 0 : difference / limit; /* a limit of 0: every node is exact */
   if (ratio > 1) c->device->pass = c->device->end_to_end_pass = false;
@@ -247,7 +256,11 @@ static ph_status match_saved(comparer *c) {
 static ph_status compare_saved(const request *r, const char *path, ph_compare_device *device) {
   ph_saved saved;
   PH_TRY(ph_saved_open(path, &saved, r->error));
-  comparer c = {.comparison = r->comparison, .device = device, .saved = &saved, .error = r->error};
+  comparer c = {.comparison = r->comparison,
+                .device = device,
+                .saved = &saved,
+                .equal_nan = r->options->equal_nan,
+                .error = r->error};
   ph_status status = open_session(&c, r->context, r->model, r->options, "reference", NULL);
   if (status == PH_OK) status = match_saved(&c);
   snprintf(device->name, sizeof(device->name), "saved answers");

@@ -97,4 +97,19 @@ shows "differs first at node 'mixed'"
 expect 2 'has no answer for node' compare "$CONFIGS/self_attention.yaml" --load right.safetensors
 expect 2 'answers of one device can be saved' compare "$fused" -d reference -d reference --save two.safetensors
 [ ! -e two.safetensors ] || fail "a refused comparison left a file"
+
+# A NaN that was saved is a difference unless it is asked for, and then only where it is right.
+cat >nan.yaml <<'YAML'
+polyhead: 1
+dims: {n: 3}
+inputs: {x: {shape: [n], default: {values: [0, .nan, 2]}}}
+graph: [{name: y, op: exp, inputs: [x]}]
+outputs: [y]
+YAML
+sed 's/.nan/1/' nan.yaml >no_nan.yaml
+expect 0 '' compare nan.yaml -d reference --save nan.safetensors
+expect 1 '' compare nan.yaml --load nan.safetensors
+shows 'differs end to end.*: output y by inf'
+expect 0 '' compare nan.yaml --load nan.safetensors --equal-nan
+expect 1 '' compare no_nan.yaml --load nan.safetensors --equal-nan
 finish

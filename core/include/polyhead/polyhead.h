@@ -284,6 +284,7 @@ typedef struct ph_compare_options {
   const char *save; /* a .safetensors file for the answers of the one device; NULL: none */
   const char *const *loads; /* such files from elsewhere, judged as further devices */
   uint32_t load_count;
+  bool equal_nan; /* a NaN in the outputs of `loads` passes where the right value is NaN, too (NUMERICS 3) */
 } ph_compare_options;
 
 /* PH_OK also when devices differ: ask ph_comparison_device().  Other statuses: it could not be compared. */
