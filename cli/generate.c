@@ -41,15 +41,6 @@ typedef struct generator {
 
 /* ---- what the options say ---- */
 
-static ph_status parse_count(const char *option, const char *text, uint64_t *out, ph_error *error) {
-  if (text == NULL) return PH_OK;
-  char *end;
-  errno = 0;
-  *out = strtoull(text, &end, 10);
-  if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && *out > 0) return PH_OK;
-  return ph_fail(error, PH_INVALID, "--%s takes an integer of 1 or more, not '%s'", option, text);
-}
-
 static ph_status parse_real(const char *option, const char *text, double most, double *out, ph_error *error) {
   if (text == NULL) return PH_OK;
   char *end;
@@ -68,11 +59,11 @@ static ph_status read_sampling(generator *g, ph_error *error) {
   g->sampling = (cli_sampling){.temperature = draws ? 1 : 0, .top_p = 1, .seed = options->seed};
   g->most = 256;
   PH_TRY(parse_real("temperature", options->temperature, HUGE_VAL, &g->sampling.temperature, error));
-  PH_TRY(parse_count("top-k", options->top_k, &g->sampling.top_k, error));
+  PH_TRY(cli_count_parse("top-k", options->top_k, 1, &g->sampling.top_k, error));
   PH_TRY(parse_real("top-p", options->top_p, 1, &g->sampling.top_p, error));
   if (!isfinite(g->sampling.temperature))
     return ph_fail(error, PH_INVALID, "--temperature takes a finite number, not '%s'", options->temperature);
-  return parse_count("tokens", options->tokens, &g->most, error);
+  return cli_count_parse("tokens", options->tokens, 1, &g->most, error);
 }
 
 static ph_status add_id(id_list *to, int64_t id, ph_error *error) {

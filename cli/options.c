@@ -46,6 +46,9 @@ static const option_row rows[] = {
     {CLI_LIST, 0, "list", NULL, "name the cases and run none"},
     {CLI_SHOW, 0, "show", "CASE", "print a case, or those that a GLOB fits, as configs; run nothing"},
     {CLI_JUNIT, 0, "junit", "FILE", "write the outcome as JUnit XML, too"},
+    {CLI_WARMUP, 0, "warmup", "N", "runs before those that count"},
+    {CLI_ITERS, 0, "iters", "N", "runs that count; without it at least 5, for half a second"},
+    {CLI_PLOT, 0, "plot", "FILE", "draw the times as SVG, too"},
     {CLI_REQUIRED, 0, "required", "FILE", "what the backend promises, instead of required/BACKEND.yaml"},
     {CLI_TENSOR, 0, "tensor", "PATH", "the value to draw; several, or * in it, become the rows of a grid"},
     {CLI_HEAD, 0, "head", "N", "this head alone"},
@@ -93,12 +96,16 @@ static ph_status apply_once(const char *name, const char *value, const char **ou
   return PH_OK;
 }
 
-static ph_status apply_seed(const char *value, uint64_t *out, ph_error *error) {
+ph_status cli_count_parse(const char *option, const char *text, uint64_t least, uint64_t *out, ph_error *error) {
+  if (text == NULL) return PH_OK;
   char *end;
   errno = 0;
-  *out = strtoull(value, &end, 10);
-  if (value[0] >= '0' && value[0] <= '9' && *end == '\0' && errno == 0) return PH_OK;
-  return ph_fail(error, PH_INVALID, "--seed takes an integer of 0 or more, not '%s'", value);
+  uint64_t value = strtoull(text, &end, 10);
+  if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < least)
+    return ph_fail(error, PH_INVALID, "--%s takes an integer of %llu or more, not '%s'", option,
+                   (unsigned long long)least, text);
+  *out = value;
+  return PH_OK;
 }
 
 /* Lists have room for every word of the command line. */
@@ -168,6 +175,12 @@ static ph_status apply(const option_row *row, const char *command, cli_option_se
     return apply_once(row->name, value, &out->top_k, error);
   case CLI_TOP_P:
     return apply_once(row->name, value, &out->top_p, error);
+  case CLI_WARMUP:
+    return apply_once(row->name, value, &out->warmup, error);
+  case CLI_ITERS:
+    return apply_once(row->name, value, &out->iters, error);
+  case CLI_PLOT:
+    return apply_once(row->name, value, &out->plot, error);
   case CLI_GREEDY:
     out->greedy = true;
     break;
@@ -186,7 +199,7 @@ static ph_status apply(const option_row *row, const char *command, cli_option_se
   case CLI_REQUIRED:
     return apply_once(row->name, value, &out->required, error);
   case CLI_SEED:
-    return apply_seed(value, &out->seed, error);
+    return cli_count_parse(row->name, value, 0, &out->seed, error);
   case CLI_LIST:
     out->list = true;
     break;

@@ -37,6 +37,9 @@ typedef uint64_t cli_option_set;
 #define CLI_REPORT         CLI_OPTION(27)
 #define CLI_TRACE          CLI_OPTION(28)
 #define CLI_EQUAL_NAN      CLI_OPTION(29)
+#define CLI_WARMUP         CLI_OPTION(30)
+#define CLI_ITERS          CLI_OPTION(31)
+#define CLI_PLOT           CLI_OPTION(32)
 #define CLI_PROMPT         CLI_OPTION(40)
 #define CLI_PROMPT_IDS     CLI_OPTION(41)
 #define CLI_SOURCE         CLI_OPTION(42)
@@ -62,8 +65,9 @@ typedef struct cli_options {
   ph_fallback fallback;
   cli_list suites;
   const char *set, *filter, *show, *junit, *required, *format, *head, *report, *trace; /* NULL: not given */
-  const char *prompt, *prompt_ids, *source, *source_ids; /* NULL: not given */
+  const char *prompt, *prompt_ids, *source, *source_ids;                               /* NULL: not given */
   const char *tokens, *temperature, *top_k, *top_p;
+  const char *warmup, *iters, *plot;
   bool greedy;
   uint64_t seed;
   bool list;
@@ -79,6 +83,10 @@ void cli_options_free(cli_options *options);
 
 /* The help lines of these options. */
 void cli_options_print(cli_option_set accepted, FILE *to);
+
+/* An integer of `least` or more; *out stays as it is where text is NULL.  `option` is its long name, for messages. */
+PH_NODISCARD ph_status cli_count_parse(const char *option, const char *text, uint64_t least, uint64_t *out,
+                                       ph_error *error);
 
 /* NAME=VALUE, as -i, -o and --dim take it. */
 typedef struct cli_pair {

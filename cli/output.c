@@ -78,6 +78,19 @@ ph_status cli_table_print(cli_table *table, FILE *to, ph_error *error) {
   return failed ? ph_fail_memory(error) : PH_OK;
 }
 
+cli_text cli_seconds_text(double seconds) {
+  static const char *const units[] = {"ns", "us", "ms", "s"};
+  cli_text out;
+  double value = seconds * 1e9;
+  size_t unit = 0;
+  while (value >= 999.5 && unit < 3) {
+    value /= 1000;
+    unit++;
+  }
+  snprintf(out.text, sizeof(out.text), "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, units[unit]);
+  return out;
+}
+
 /* Three digits and a unit; whole numbers below the first step stay whole. */
 static cli_text scaled(double value, double step, const char *const *units) {
   cli_text out;

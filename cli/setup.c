@@ -48,19 +48,24 @@ static void warn(void *user, const char *text) {
   cli_print_warning(text);
 }
 
-ph_status cli_model_open(const cli_options *options, ph_model **out, ph_error *error) {
+ph_status cli_model_options(const cli_options *options, ph_model_options *out, ph_error *error) {
   cli_pair *dims = NULL;
+  *out = (ph_model_options){.struct_size = sizeof(*out),
+                            .weight_files = options->weights.items,
+                            .weight_file_count = options->weights.count,
+                            .dims = options->dims.items,
+                            .dim_count = options->dims.count,
+                            .random = options->random,
+                            .warn = warn};
   ph_status status = cli_pairs_parse(&options->dims, "--dim takes NAME=VALUE", &dims, error);
   if (status == PH_OK) status = cli_pairs_check_once(dims, options->dims.count, "--dim", error);
   cli_pairs_free(dims, options->dims.count);
-  PH_TRY(status);
-  ph_model_options wanted = {.struct_size = sizeof(wanted),
-                             .weight_files = options->weights.items,
-                             .weight_file_count = options->weights.count,
-                             .dims = options->dims.items,
-                             .dim_count = options->dims.count,
-                             .random = options->random,
-                             .warn = warn};
+  return status;
+}
+
+ph_status cli_model_open(const cli_options *options, ph_model **out, ph_error *error) {
+  ph_model_options wanted;
+  PH_TRY(cli_model_options(options, &wanted, error));
   return ph_model_load(options->arguments.items[0], &wanted, out, error);
 }
 

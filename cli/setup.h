@@ -7,6 +7,9 @@
 /* Messages of the library go to standard error: warnings and errors, more with -v or as POLYHEAD_LOG says. */
 PH_NODISCARD ph_status cli_context_open(const cli_options *options, ph_context **out, ph_error *error);
 
+/* What --weights, --dim and --random say of a config; warnings go to standard error. */
+PH_NODISCARD ph_status cli_model_options(const cli_options *options, ph_model_options *out, ph_error *error);
+
 /* Loads the config named by the first argument, with --weights, --dim and --random.  Warnings go to standard error. */
 PH_NODISCARD ph_status cli_model_open(const cli_options *options, ph_model **out, ph_error *error);
 

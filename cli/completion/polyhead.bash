@@ -12,7 +12,7 @@ _polyhead() {
   COMPREPLY=()
 
   if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W 'run generate check compare conform graph heatmap devices plugins ops schema help --version --help' -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W 'run generate check compare conform bench graph heatmap devices plugins ops schema help --version --help' -- "$word")
     return
   fi
 
@@ -39,7 +39,7 @@ _polyhead() {
     mapfile -t COMPREPLY < <(compgen -W 'tiny smoke ci full' -- "$word")
     return
     ;;
-  --dim | --tensor | --head | --prompt | --source | --tokens | --temperature | --top-k | --top-p | --seed | --filter | --show)
+  --dim | --tensor | --head | --prompt | --source | --tokens | --temperature | --top-k | --top-p | --seed | --filter | --show | --warmup | --iters)
     return
     ;;
   esac
@@ -53,6 +53,7 @@ _polyhead() {
       options+=" --temperature --top-k --top-p --seed --fallback $common"
       ;;
     conform) options="-d --device --set --suite --filter --seed --list --show --junit --required $common" ;;
+    bench) options="$model --set --filter --seed --list --warmup --iters $common" ;;
     check) options="$model --fallback $common" ;;
     graph) options="-d --device --weights --dim --random --format --fallback $common" ;;
     heatmap) options="$model -o --output --tensor --head --fallback $common" ;;
@@ -65,7 +66,7 @@ _polyhead() {
   fi
 
   case $command in
-  run | generate | check | compare | graph | heatmap) _polyhead_files "$word" ;;
+  run | generate | check | compare | bench | graph | heatmap) _polyhead_files "$word" ;;
   ops) mapfile -t COMPREPLY < <(compgen -W "$(polyhead ops 2>/dev/null | awk '{ print $1 }')" -- "$word") ;;
   plugins)
     if [ "$COMP_CWORD" -eq 2 ]; then
@@ -74,7 +75,7 @@ _polyhead() {
       _polyhead_files "$word"
     fi
     ;;
-  help) mapfile -t COMPREPLY < <(compgen -W 'run generate check compare conform graph heatmap devices plugins ops schema' -- "$word") ;;
+  help) mapfile -t COMPREPLY < <(compgen -W 'run generate check compare conform bench graph heatmap devices plugins ops schema' -- "$word") ;;
   esac
 }
 

@@ -11,6 +11,8 @@
 
 /* One bit for each --set. */
 enum { PH_SET_TINY = 1u << 0, PH_SET_SMOKE = 1u << 1, PH_SET_CI = 1u << 2, PH_SET_FULL = 1u << 3 };
+/* PH_INVALID names the nearest. */
+PH_NODISCARD ph_status ph_set_named(const char *name, unsigned *out, ph_error *error);
 
 typedef struct ph_case {
   const char *name; /* what --filter matches; unique in its source: "softmax.rows/n=17,dtype=f16" */

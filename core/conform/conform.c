@@ -37,7 +37,7 @@ struct ph_conformance {
 static const char *const set_names[] = {"tiny", "smoke", "ci", "full"};
 static const unsigned set_bits[] = {PH_SET_TINY, PH_SET_SMOKE, PH_SET_CI, PH_SET_FULL};
 
-static ph_status find_set(const char *name, unsigned *out, ph_error *error) {
+ph_status ph_set_named(const char *name, unsigned *out, ph_error *error) {
   for (size_t i = 0; i < 4; i++)
     if (strcmp(set_names[i], name) == 0) {
       *out = set_bits[i];
@@ -63,7 +63,7 @@ static ph_status pick(ph_conformance *c, const char *filter, ph_error *error) {
 }
 
 static ph_status fill(ph_conformance *c, const ph_conform_options *options, ph_error *error) {
-  PH_TRY(find_set(options->set != NULL ? options->set : options->filter != NULL ? "full" : "ci", &c->set, error));
+  PH_TRY(ph_set_named(options->set != NULL ? options->set : options->filter != NULL ? "full" : "ci", &c->set, error));
   c->device = options->device == NULL ? NULL : ph_arena_text(&c->arena, "%s", options->device);
   c->required_file = options->required == NULL ? NULL : ph_arena_text(&c->arena, "%s", options->required);
   c->seed = options->seed;

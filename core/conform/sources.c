@@ -50,9 +50,24 @@ static ph_status add(ph_source_list *list, ph_arena *arena, ph_case_source *sour
   return PH_OK;
 }
 
+/* Suites whose names begin so are there to be timed: too large for the oracle. */
+static const char bench_prefix[] = "bench_";
+
+static bool is_yaml(const char *name) {
+  size_t length = strlen(name);
+  return length > 5 && name[0] != '.' && strcmp(name + length - 5, ".yaml") == 0;
+}
+
+static bool is_bench(const char *name) {
+  return strncmp(name, bench_prefix, sizeof(bench_prefix) - 1) == 0;
+}
+
 static int is_suite(const struct dirent *entry) {
-  size_t length = strlen(entry->d_name);
-  return length > 5 && entry->d_name[0] != '.' && strcmp(entry->d_name + length - 5, ".yaml") == 0;
+  return is_yaml(entry->d_name) && !is_bench(entry->d_name);
+}
+
+static int is_bench_suite(const struct dirent *entry) {
+  return is_yaml(entry->d_name) && is_bench(entry->d_name);
 }
 
 /* Byte order, so that the order does not hang on the locale. */
@@ -107,4 +122,26 @@ ph_status ph_sources_open(const char *const *paths, uint32_t path_count, ph_aren
 void ph_sources_close(ph_source_list *list) {
   for (uint32_t i = 0; i < list->count; i++) list->items[i]->close(list->items[i]);
   list->count = 0;
+}
+
+/* ---- benches ---- */
+
+ph_status ph_bench_suites(ph_arena *arena, const char *const **out, uint32_t *out_count, ph_error *error) {
+  struct dirent **entries = NULL;
+  const char *folder = ph_suites_folder(arena);
+  if (folder == NULL)
+    return ph_fail(error, PH_IO, "the suites of the library cannot be found: name a config or a suite");
+  int count = scandir(folder, &entries, is_bench_suite, by_name);
+  if (count < 0) return ph_fail(error, PH_IO, "cannot read the folder '%s': %s", folder, strerror(errno));
+  const char **paths = ph_arena_array(arena, (size_t)count, sizeof(*paths));
+  bool failed = paths == NULL;
+  for (int i = 0; i < count; i++) {
+    if (!failed) failed = (paths[i] = ph_arena_text(arena, "%s/%s", folder, entries[i]->d_name)) == NULL;
+    free(entries[i]);
+  }
+  free(entries);
+  if (failed) return ph_fail_memory(error);
+  *out = paths;
+  *out_count = (uint32_t)count;
+  return PH_OK;
 }

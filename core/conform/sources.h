@@ -20,4 +20,7 @@ void ph_sources_close(ph_source_list *list);
  * a build tree.  NULL when the library's own path cannot be found. */
 const char *ph_suites_folder(ph_arena *arena);
 
+/* The suites in that folder that are there to be timed, bench_*.yaml: no source of conformance cases. */
+PH_NODISCARD ph_status ph_bench_suites(ph_arena *arena, const char *const **out, uint32_t *out_count, ph_error *error);
+
 #endif

@@ -247,7 +247,8 @@ static ph_status read_costly(const reader *r, const ph_yaml *node, ph_family *fa
 /* ---- families ---- */
 
 static ph_status read_body(const reader *r, const ph_yaml *node, ph_family *family) {
-  static const char *const parts[] = {"dims", "let", "inputs", "weights", "before", "node", "graph", "outputs"};
+  static const char *const parts[] = {"dims",   "let",  "inputs", "weights", "before",
+                                      "blocks", "node", "graph",  "outputs"};
   const ph_yaml *use = ph_yaml_get(node, "use");
   ph_yaml *body = ph_tree_map(r->arena, node->place), *own = ph_tree_map(r->arena, node->place);
   if (body == NULL || own == NULL) return ph_fail_memory(r->error);
@@ -290,9 +291,9 @@ static ph_status read_name(const reader *r, const ph_yaml *node, ph_family *fami
 }
 
 static ph_status read_family(const reader *r, const ph_yaml *node, ph_family *family) {
-  static const char *const known[] = {"name",   "about",   "op",     "sets",    "use",   "vary",   "pairs",
-                                      "costly", "exclude", "rebind", "strided", "zeros", "dims",   "let",
-                                      "inputs", "weights", "before", "node",    "graph", "outputs"};
+  static const char *const known[] = {"name",   "about",   "op",     "sets",    "use",   "vary",  "pairs",
+                                      "costly", "exclude", "rebind", "strided", "zeros", "dims",  "let",
+                                      "inputs", "weights", "before", "blocks",  "node",  "graph", "outputs"};
   PH_TRY(check_keys(r, node, "a family", known, sizeof(known) / sizeof(known[0])));
   PH_TRY(read_name(r, node, family));
   PH_TRY(read_sets(r, ph_yaml_get(node, "sets"), family));

@@ -220,7 +220,7 @@ static ph_status write_outputs(maker *m, const ph_yaml *node) {
 }
 
 static ph_status write_config(maker *m) {
-  const ph_yaml *dims = ph_yaml_get(m->tree, "dims");
+  const ph_yaml *dims = ph_yaml_get(m->tree, "dims"), *blocks = ph_yaml_get(m->tree, "blocks");
   const ph_yaml *node = ph_yaml_get(m->tree, "node"), *graph = ph_yaml_get(m->tree, "graph");
   if ((node == NULL) == (graph == NULL))
     return ph_fail_at(m->error, m->family->place, "a family has either a node or a graph");
@@ -232,6 +232,11 @@ static ph_status write_config(maker *m) {
   }
   PH_TRY(write_tensors(m, "inputs", "inputs:\n", "default", "  "));
   PH_TRY(write_tensors(m, "weights", "weights:\n  tensors:\n", "init", "    "));
+  if (blocks != NULL) {
+    ph_text_add(m->out, "blocks: ");
+    ph_tree_write(m->out, blocks);
+    ph_text_add(m->out, "\n");
+  }
   ph_text_add(m->out, "graph:\n");
   for (uint32_t i = 0; i < m->before->count; i++) write_node(m, m->before->items[i]);
   for (uint32_t i = 0; graph != NULL && i < graph->count; i++) write_node(m, graph->items[i]);

@@ -255,3 +255,38 @@ ph_status ph_segment_run(ph_segment *segment, const void *const *inputs, void *c
   if (status != PH_OK) destroy_buffers(segment); /* waits for what is queued: host memory may go after this */
   return status;
 }
+
+/* ---- poison ---- */
+
+/* In pieces, so that an arena of gigabytes needs no second one. */
+enum { POISON_BYTES = 1 << 20 };
+
+static ph_status poison_buffer(ph_segment *segment, ph_buffer *buffer, uint64_t bytes, const void *pattern,
+                               ph_error *error) {
+  for (uint64_t at = 0; at < bytes && buffer != NULL; at += POISON_BYTES) {
+    uint64_t piece = bytes - at < POISON_BYTES ? bytes - at : POISON_BYTES;
+    PH_TRY(segment->device->backend->write(segment->queue, buffer, at, pattern, piece, error));
+  }
+  return PH_OK;
+}
+
+static ph_status poison_all(ph_segment *segment, const void *pattern, ph_error *error) {
+  const ph_lowered *lowered = segment->lowered;
+  for (uint32_t i = 0; i < lowered->storage_count; i++)
+    if (lowered->storages[i].kind == PH_TENSOR_OUTPUT && has_own_buffer(&lowered->storages[i]))
+      PH_TRY(poison_buffer(segment, segment->buffers[i], lowered->storages[i].bytes, pattern, error));
+  for (uint32_t i = 0; i < segment->chunk_count; i++)
+    PH_TRY(poison_buffer(segment, segment->chunks[i], segment->chunk_bytes[i], pattern, error));
+  return segment->device->backend->finish(segment->queue, error);
+}
+
+ph_status ph_segment_poison(ph_segment *segment, ph_error *error) {
+  if (!segment->ready) return PH_OK;
+  void *pattern = malloc(POISON_BYTES);
+  if (pattern == NULL) return ph_fail_memory(error);
+  memset(pattern, 0xff, POISON_BYTES);
+  ph_status status = poison_all(segment, pattern, error);
+  free(pattern);
+  if (status != PH_OK) destroy_buffers(segment);
+  return status;
+}

@@ -28,6 +28,10 @@ const ph_open_device *ph_segment_device(const ph_segment *segment);
 uint64_t ph_segment_arena_bytes(const ph_segment *segment);
 uint64_t ph_segment_workspace_bytes(const ph_segment *segment);
 
+/* Fills what a run is to write, outputs and inner tensors, with bytes of 0xff (NaN in every real type), so that nothing
+ * of an earlier run can be taken for a result.  Does nothing before the first run. */
+PH_NODISCARD ph_status ph_segment_poison(ph_segment *segment, ph_error *error);
+
 /* Runs once.  inputs[s] and outputs[s] are host memory for storage s of the lowered graph, dense; read where the
  * storage is an INPUT, or OUTPUT; storages without elements may be NULL.  Buffers are made at the first run.  `times`,
  * where not NULL, has one record per node.  A failure's error->node is an index in the lowered graph. */

@@ -57,6 +57,10 @@ PH_NODISCARD ph_status ph_session_create_on(ph_context *context, ph_model *model
                                             ph_open_device *device, ph_open_device *reference, ph_session **out,
                                             ph_error *error);
 
+/* Fills what the next run of the current plan is to write with NaN (ph_segment_poison()): a bench does so before it
+ * measures. Held values stay. */
+PH_NODISCARD ph_status ph_session_poison(ph_session *session, ph_error *error);
+
 /* The host tensor of an input of the net: given, its default, or a scalar's value.  Borrowed; makes defaults. */
 PH_NODISCARD ph_status ph_session_input_tensor(ph_session *session, ph_session_plan *plan, uint32_t value,
                                                ph_tensor **out, ph_error *error);

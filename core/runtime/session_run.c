@@ -150,3 +150,10 @@ ph_status ph_session_run(ph_session *session, ph_error *error) {
   session->poisoned = status != PH_OK;
   return status;
 }
+
+ph_status ph_session_poison(ph_session *session, ph_error *error) {
+  const ph_session_plan *plan = session->current;
+  for (uint32_t i = 0; plan != NULL && i < plan->segment_count; i++)
+    PH_TRY(ph_segment_poison(plan->segments[i], error));
+  return PH_OK;
+}

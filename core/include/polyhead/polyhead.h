@@ -369,6 +369,66 @@ PH_API const ph_conform_op *ph_conform_op_result(const ph_conformance *conforman
 /* Pairs of options that can meet in a case of the chosen set, and how many did in cases that were judged. */
 PH_API void ph_conform_pairs(const ph_conformance *conformance, uint32_t *out_possible, uint32_t *out_met);
 
+/* ---- bench: how fast is a device?
+ * -------------------------------------------------------------------------------------- */
+
+/* Seconds of several runs. */
+typedef struct ph_bench_times {
+  double median, p10, p90, least;
+  uint32_t count; /* 0: not measured */
+} ph_bench_times;
+
+/* One case on one device. */
+typedef struct ph_bench_result {
+  ph_status status;      /* PH_UNSUPPORTED and the like: it did not run */
+  bool wrong;            /* an output had NaN in it, or other bits in a later run */
+  char reason[512];      /* of either; else "" */
+  double prepare;        /* seconds: shapes, passes, packed weights, compiled kernels, plans */
+  double first;          /* seconds: the first run, with what a driver does when it first meets a kernel */
+  ph_bench_times run;    /* as the caller sees it: inputs in, run, outputs out */
+  ph_bench_times device; /* the device's own times of all nodes, added up; count 0 where it measures none */
+  double cpu;            /* seconds of all threads of this process, for one run: the median */
+  double flops;          /* of all nodes, by the op table */
+  uint64_t bytes;        /* read and written by all nodes, by the op table */
+  ph_memory_report memory;
+  uint32_t nodes;
+  char variant[64]; /* of the node with the most FLOPs */
+} ph_bench_result;
+
+typedef struct ph_bench_options {
+  uint32_t struct_size;
+  const char *const *files; /* configs and suites; none: the bench suites that come with the library */
+  uint32_t file_count;
+  const char *const *devices; /* as after -d; none: auto */
+  uint32_t device_count;
+  const char *set, *filter;       /* of suites, as in ph_conform_options */
+  uint64_t seed;                  /* likewise */
+  const ph_model_options *model;  /* of configs; may be NULL */
+  const char *const *input_names; /* -i; for configs */
+  ph_tensor *const *inputs;
+  uint32_t input_count;
+  uint32_t warmup; /* runs before those that count; PH_NONE: what is worth its time */
+  uint32_t iters;  /* runs that count; PH_NONE: at least 5, for half a second, but few where they take long */
+  void (*before)(void *user, uint32_t done, uint32_t total, const char *name); /* of each case; may be NULL */
+  void *user;
+} ph_bench_options;
+
+typedef struct ph_bench ph_bench;
+
+/* Picks the cases; no device is touched.  What the options point to lives as long as the bench. */
+PH_API PH_NODISCARD ph_status ph_bench_open(const ph_bench_options *options, ph_bench **out, ph_error *error);
+PH_API void ph_bench_close(ph_bench *bench); /* NULL is fine */
+PH_API uint32_t ph_bench_case_count(const ph_bench *bench);
+PH_API const char *ph_bench_case_name(const ph_bench *bench, uint32_t index);
+
+/* Runs the cases one after the other, each on all devices in turn, round by round.  Before each run what it is to write
+ * is filled with NaN, and after it the outputs must be those of the first run, bit by bit (where a state moves on: have
+ * no NaN).  PH_OK whatever becomes of a case; PH_UNAVAILABLE where there is no such device. */
+PH_API PH_NODISCARD ph_status ph_bench_run(ph_bench *bench, ph_context *context, ph_error *error);
+PH_API uint32_t ph_bench_device_count(const ph_bench *bench);
+PH_API const ph_device_entry *ph_bench_device(const ph_bench *bench, uint32_t device); /* after the run */
+PH_API const ph_bench_result *ph_bench_result_of(const ph_bench *bench, uint32_t index, uint32_t device);
+
 /* ---- plugins check: is a plugin well made? --------------------------------------------------------------------------- */
 
 typedef enum ph_check_state {

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# bench: a row for each case and device, JSON, and what it refuses.
+source "$(dirname "$0")/common.sh"
+config=$CONFIGS/five_words.yaml
+
+expect 0 '' bench "$config" -d reference --iters 3 --warmup 1
+shows '^case +device +prepare +first +median +p10 +p90 '
+shows 'five_words.yaml +reference:0 '
+expect 0 '' bench "$config" -d reference --iters 3 --json
+answers '[(e["device"], e["status"], e["run"]["count"], e["wrong"]) for e in d["results"]]' "[('reference:0', 'ok', 3, False)]"
+answers 'e["run"]["least"] <= e["run"]["p10"] <= e["run"]["median"] <= e["run"]["p90"] if (e := d["results"][0]) else 0' True
+answers 'min(d["results"][0][name] for name in ("prepare", "first", "flops", "bytes", "gflops", "nodes")) > 0' True
+
+# Suites: their cases by name, each on all devices.
+cat >suite.yaml <<'YAML'
+polyhead_suite: 1
+cases:
+  - name: small
+    op: add
+    sets: [smoke]
+    vary: {n: {smoke: [3], full: [5]}}
+    dims: {n: 3}
+    inputs: {a: [n], b: [n]}
+    node: {inputs: [a, b]}
+YAML
+expect 0 '' bench suite.yaml --list
+[ "$(cat "$out")" = 'small/n=3' ] || fail "--list: $(cat "$out")"
+expect 0 '' bench suite.yaml -d reference -d reference --iters 1 --set full --json
+answers '[e["case"] for e in d["results"]]' "['small/n=3', 'small/n=3', 'small/n=5', 'small/n=5']"
+expect 0 '' bench --list --json
+answers '{"linear", "attention", "layer"} <= {name.split(".")[0] for name in d["cases"]}' True
+# They are no conformance cases.
+"$POLYHEAD" conform --list --set full | grep -q '^linear.square/m=2048' && fail "conform has the cases of bench"
+
+# A backend that refuses or fails is reported, and the others run.
+expect 3 'no device|no backend|there is no' bench "$config" -d nowhere --iters 1
+refuse "there is no case 'smal'" bench suite.yaml --filter smal
+refuse "there is no set 'big'" bench suite.yaml --set big
+refuse '--iters takes an integer of 1 or more' bench "$config" --iters 0
+refuse '--warmup takes an integer of 0 or more' bench "$config" --warmup -1
+refuse "cannot (open|read) " bench absent.yaml
+refuse "takes no option '--head'" bench "$config" --head 1
+refuse "has no input 'nothing'|no such|cannot" bench "$config" -i nothing=absent.npy
+finish
