@@ -257,6 +257,9 @@ static ph_status read_round(ph_loader *loader, ph_frame *frame, call *c, const c
                     .round = c->repeats ? &round : NULL};
   inner.path = c->repeats ? ph_arena_text(loader->arena, "%s%s.%" PRId64 ".", frame->path, c->name, round)
                           : ph_arena_text(loader->arena, "%s%s.", frame->path, c->name);
+  inner.first_path =
+      c->repeats ? ph_arena_text(loader->arena, "%s%s.%" PRId64 ".", frame->first_path, c->name, c->shared ? 0 : round)
+                 : ph_arena_text(loader->arena, "%s%s.", frame->first_path, c->name);
   if (weights != NULL) {
     const char *prefix;
     PH_TRY(ph_read_text(loader, weights, "weights", &prefix));
@@ -264,7 +267,7 @@ static ph_status read_round(ph_loader *loader, ph_frame *frame, call *c, const c
     inner.key_prefix = ph_arena_text(loader->arena, "%s%s", frame->key_prefix, prefix);
   }
   if (!c->repeats) inner.round_in_prefix = inner.round_in_prefix || frame->round_in_prefix;
-  if (inner.path == NULL || inner.key_prefix == NULL) return ph_fail_memory(loader->error);
+  if (inner.path == NULL || inner.first_path == NULL || inner.key_prefix == NULL) return ph_fail_memory(loader->error);
   loader->written += c->block->size;
   if (loader->written > MAX_WRITTEN)
     return ph_fail_at(loader->error, c->source->place,

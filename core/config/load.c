@@ -129,7 +129,7 @@ static ph_status read_weights(ph_loader *loader, ph_frame *top, const ph_yaml *n
 }
 
 static ph_status read_document(ph_loader *loader, ph_yaml *root) {
-  ph_frame top = {.path = "", .key_prefix = ""};
+  ph_frame top = {.path = "", .first_path = "", .key_prefix = ""};
   ph_yaml *graph, *outputs;
   PH_TRY(read_head(loader, root));
   PH_TRY(ph_dims_read(loader, ph_yaml_get(root, "dims")));

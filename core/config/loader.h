@@ -78,6 +78,7 @@ typedef struct ph_frame {
   uint32_t depth;
   ph_place call_place;
   const char *path;       /* "", "h.", "h.3." */
+  const char *first_path; /* the same but in round 0 of repeats that are shared: where the weights were made */
   const char *key_prefix; /* call prefixes joined */
   bool round_in_prefix;   /* the innermost repeat's {i} is in it */
   const int64_t *round;   /* NULL outside a repeat */

@@ -104,6 +104,19 @@ static ph_status read_weight(ph_loader *loader, const ph_frame *frame, const ph_
   return PH_OK;
 }
 
+/* The weight of round 0 that this one is, where the repeat is shared and the key does not name the round. */
+static uint32_t find_first(const ph_model *model, const char *first_path, const ph_model_weight *weight) {
+  bool elsewhere = strcmp(first_path, weight->path) != 0;
+  for (uint32_t i = 0; elsewhere && i < model->weight_count; i++) {
+    const ph_model_weight *first = &model->weights[i];
+    if (strcmp(first->path, first_path) != 0) continue;
+    bool same = first->key_count == weight->key_count;
+    for (uint32_t k = 0; same && k < weight->key_count; k++) same = strcmp(first->keys[k], weight->keys[k]) == 0;
+    return same ? i : model->weight_count;
+  }
+  return model->weight_count;
+}
+
 static ph_status add_weight(ph_loader *loader, ph_model_weight weight, ph_yaml *source, uint32_t *out) {
   ph_model *model = loader->model;
   ph_model_weight *slot =
@@ -128,6 +141,9 @@ ph_status ph_weights_read(ph_loader *loader, ph_frame *frame, const ph_yaml *nod
     ph_model_weight weight = {.path = ph_arena_text(loader->arena, "%s%s", frame->path, pair->key),
                               .place = pair->place};
     PH_TRY(read_weight(loader, frame, pair->value, &weight));
+    const char *first_path = ph_arena_text(&loader->scratch, "%s%s", frame->first_path, pair->key);
+    if (first_path == NULL || weight.path == NULL) return ph_fail_memory(loader->error);
+    weight.first = find_first(loader->model, first_path, &weight);
     uint32_t value;
     PH_TRY(add_weight(loader, weight, pair->value, &value));
     PH_TRY(ph_frame_add(loader, frame, (ph_entry){.name = pair->key, .place = pair->place, .value = value}));
@@ -139,7 +155,8 @@ ph_status ph_weight_add_plain(ph_loader *loader, const char *path, const char *k
   const char **keys = ph_arena_array(loader->arena, 1, sizeof(*keys));
   if (keys == NULL) return ph_fail_memory(loader->error);
   keys[0] = key;
-  ph_model_weight weight = {.path = path, .place = source->place, .keys = keys, .key_count = 1};
+  ph_model_weight weight = {
+      .path = path, .place = source->place, .keys = keys, .key_count = 1, .first = loader->model->weight_count};
   return add_weight(loader, weight, source, out);
 }
 

@@ -283,7 +283,13 @@ ph_status ph_weights_resolve(ph_model *model, const ph_dim *dims, ph_tensor **ou
   ph_dim_scope storage = {model, dims};
   resolver r = {.model = model, .store = store, .scope = ph_scope_of_dims(&storage), .error = error};
   ph_status status = PH_OK;
-  for (uint32_t i = 0; status == PH_OK && i < model->weight_count; i++) status = resolve_one(&r, i, &found[i]);
+  for (uint32_t i = 0; status == PH_OK && i < model->weight_count; i++) {
+    uint32_t first = model->weights[i].first;
+    if (first == i)
+      status = resolve_one(&r, i, &found[i]);
+    else
+      found[i] = ph_tensor_retain(found[first]);
+  }
   for (uint32_t i = 0; i < model->weight_count; i++) {
     if (status == PH_OK)
       out[i] = found[i];

@@ -78,6 +78,7 @@ typedef struct ph_model_weight {
   const ph_expr *dims[PH_MAX_RANK];
   ph_dtype dtype; /* PH_DTYPE_NONE: the file's; f32 for init and --random */
   ph_source init; /* kind NONE: must be in the file, or --random */
+  uint32_t first; /* weights[first] is the same: its own index, or that of round 0 of a repeat with shared: true */
 } ph_model_weight;
 
 /* A value that lives between runs: everyone reads the old one, and at the end of a run it becomes `next`. */

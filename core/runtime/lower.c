@@ -208,9 +208,10 @@ static ph_tensor_kind kind_of(const builder *b, uint32_t value, bool written) {
 static ph_status find_storage(builder *b, uint32_t seen, bool written, uint32_t node, uint32_t *out) {
   uint32_t value = memory_of(b, seen);
   const ph_net_value *v = &b->net->values[value];
-  bool shared = b->mode == PH_LOWER_RUN || v->kind == PH_TENSOR_CONSTANT;
-  for (uint32_t i = 0; shared && i < b->lowered->storage_count; i++)
-    if (b->lowered->storages[i].value == value) {
+  bool constant = v->kind == PH_TENSOR_CONSTANT; /* one tensor may be several values: weights that are shared */
+  for (uint32_t i = 0; (b->mode == PH_LOWER_RUN || constant) && i < b->lowered->storage_count; i++)
+    if (b->lowered->storages[i].value == value ||
+        (constant && b->net->values[b->lowered->storages[i].value].tensor == v->tensor)) {
       b->lowered->storages[i].last = node;
       *out = i;
       return PH_OK;

@@ -37,6 +37,14 @@ expect 0 '' heatmap "$CONFIGS/hard_and_soft.yaml" -d reference --tensor soft --t
 grep -q 'hard' rows.svg || fail 'rows.svg does not name its rows'
 expect 0 '' heatmap "$CONFIGS/hard_and_soft.yaml" -d reference --tensor '*[fr][td]' -o matched.svg
 
+# Layers x heads of a model whose layers share their weights, which a page of YAML can say.
+shared=$CONFIGS/models/shared_encoder.yaml
+[ "$(wc -l <"$shared")" -lt 60 ] || fail 'shared_encoder.yaml has 60 lines or more'
+expect 0 '' heatmap "$shared" -d reference --tensor 'layers.*.attention.weights' -o layers.svg
+[ "$(grep -c 'layers\.[0-9]*\.attention\.weights' layers.svg)" -ge 12 ] || fail 'layers.svg does not name its layers'
+expect 0 '' run "$shared" -d reference -o layers.10.attention.weights=ten.npy -o layers.11.attention.weights=eleven.npy
+cmp -s ten.npy eleven.npy && fail 'two layers look at the same'
+
 expect 2 'did you mean' heatmap "$words" -d reference --tensor weighs -o no.svg
 expect 2 'no value is called like' heatmap "$words" -d reference --tensor 'z*' -o no.svg
 expect 2 'ends neither in .svg nor in .png' heatmap "$words" -d reference --tensor weights -o no.jpg

@@ -135,6 +135,27 @@ static void shared_weights_are_one(void **state) {
   ph_model *model = case_load(state, CALL(LINEAR, "inputs: [x], repeat: 2, weights: l., shared: true", "h"), plain);
   assert_string_equal(model->weights[0].keys[0], "l.k.w");
   assert_string_equal(model->weights[1].keys[0], "l.k.w");
+  assert_int_equal(model->weights[1].first, 0);
+  ph_model_destroy(model);
+}
+
+/* Made-up ones, too: round 0 makes them, also for a block inside; a key with {i} is another weight in each round. */
+static void shared_weights_are_made_once(void **state) {
+#define SEEDED "inputs: [x], weights: {w: {shape: [n, n], init: {random: normal, seed: 1}}}, " GRAPH
+#define GRAPH  "graph: [{name: y, op: linear, inputs: [x, w]}], outputs: [y]"
+  ph_model *model = case_load(state,
+                              HEAD "  inner: {" SEEDED "}\n"
+                                   "  outer: {inputs: [x], weights: {own: {key: \"o{i}\", shape: [n, n]}}, "
+                                   "graph: [{name: o, op: linear, inputs: [x, own]}, "
+                                   "{name: f, block: inner, inputs: [o]}], outputs: [f]}\n"
+                                   "graph:\n"
+                                   "  - {name: h, block: outer, inputs: [x], repeat: 3, shared: true}\n"
+                                   "  - {name: k, block: inner, inputs: [h]}\n"
+                                   "outputs: [k]\n",
+                              plain);
+  static const uint32_t first[] = {0, 1, 2, 1, 4, 1, 6}; /* own and w of each round, then k's */
+  assert_int_equal(model->weight_count, 7);
+  for (uint32_t i = 0; i < 7; i++) assert_int_equal(model->weights[i].first, first[i]);
   ph_model_destroy(model);
 }
 
@@ -295,6 +316,7 @@ int main(void) {
       cmocka_unit_test(calls_nest),
       cmocka_unit_test(prefixes_of_nested_repeats),
       cmocka_unit_test(shared_weights_are_one),
+      cmocka_unit_test(shared_weights_are_made_once),
       cmocka_unit_test(outputs_may_be_inputs),
       cmocka_unit_test(inner_values_of_composites),
       cmocka_unit_test(mistakes),
