@@ -7,15 +7,18 @@
 #include "blas/device.h"
 
 static const blas_op *const ops[] = {
-    &blas_linear,       &blas_matmul,     &blas_split_heads,   &blas_concat_heads, &blas_scaled_scores,
-    &blas_softcap,      &blas_mask,       &blas_softmax,       &blas_hardmax,      &blas_log_softmax,
-    &blas_weighted_sum, &blas_attention,  &blas_embedding,     &blas_positions,    &blas_sinusoidal_position,
-    &blas_rotary,       &blas_layer_norm, &blas_rms_norm,      &blas_add,          &blas_sub,
-    &blas_mul,          &blas_div,        &blas_relu,          &blas_gelu,         &blas_silu,
-    &blas_tanh,         &blas_sigmoid,    &blas_erf,           &blas_exp,          &blas_concat,
-    &blas_split,        &blas_slice,      &blas_gather,        &blas_transpose,    &blas_reshape,
-    &blas_expand,       &blas_cast,       &blas_cache_write,   &blas_mean,         &blas_argmax,
-    &blas_l2_normalize, &blas_one_hot,    &blas_cross_entropy, &blas_mse,          &blas_dropout,
+    &blas_linear,       &blas_fused_linear,  &blas_matmul,      &blas_split_heads,
+    &blas_concat_heads, &blas_scaled_scores, &blas_softcap,     &blas_mask,
+    &blas_softmax,      &blas_hardmax,       &blas_log_softmax, &blas_weighted_sum,
+    &blas_attention,    &blas_embedding,     &blas_positions,   &blas_sinusoidal_position,
+    &blas_rotary,       &blas_layer_norm,    &blas_rms_norm,    &blas_add,
+    &blas_sub,          &blas_mul,           &blas_div,         &blas_relu,
+    &blas_gelu,         &blas_silu,          &blas_tanh,        &blas_sigmoid,
+    &blas_erf,          &blas_exp,           &blas_concat,      &blas_split,
+    &blas_slice,        &blas_gather,        &blas_transpose,   &blas_reshape,
+    &blas_expand,       &blas_cast,          &blas_cache_write, &blas_mean,
+    &blas_argmax,       &blas_l2_normalize,  &blas_one_hot,     &blas_cross_entropy,
+    &blas_mse,          &blas_dropout,
 };
 
 const blas_op *blas_op_find(const char *name) {

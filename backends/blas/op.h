@@ -59,7 +59,7 @@ typedef struct blas_op {
   void (*run)(const blas_call *call); /* at least one output has elements */
 } blas_op;
 
-extern const blas_op blas_linear, blas_matmul;
+extern const blas_op blas_linear, blas_fused_linear, blas_matmul;
 extern const blas_op blas_scaled_scores, blas_weighted_sum, blas_attention, blas_mask;
 extern const blas_op blas_softmax, blas_log_softmax, blas_hardmax;
 extern const blas_op blas_layer_norm, blas_rms_norm;
@@ -73,6 +73,9 @@ extern const blas_op blas_split_heads, blas_concat_heads, blas_concat, blas_spli
     blas_reshape, blas_expand, blas_cast;
 
 const blas_op *blas_op_find(const char *name); /* NULL if unknown */
+
+/* unary.c: the op with this name, element by element in place; `tanh_form` is gelu's. */
+void blas_activate(const char *op, bool tanh_form, float *values, int64_t count);
 
 /* Memory for the op's parameters, zeroed, in node->parameters; NULL when out of memory. */
 void *blas_parameters(blas_planner *planner, size_t size);

@@ -1,7 +1,9 @@
-/* Rows: linear, matmul, split_heads, concat_heads. */
+/* Rows: linear, fused_linear, matmul, split_heads, concat_heads. */
 #include <string.h>
 
+#include "base/dtype.h"
 #include "graph/op_rows.h"
+#include "graph/steps.h"
 
 static double flops_linear(const ph_net *net, const ph_net_node *node) {
   const ph_type *x = ph_node_role_type(net, node, 0);
@@ -37,13 +39,12 @@ static const ph_op_role linear_roles[] = {
     {.name = "weight", .types = PH_TYPES_REAL, .doc = "[out, in], or [in, out] with layout: in_out"},
     {.name = "bias", .flags = PH_ROLE_OPTIONAL, .types = PH_TYPES_REAL, .doc = "[out]"},
 };
-static const ph_op_attr linear_attrs[] = {
-    {.name = "layout",
-     .type = PH_ATTR_TYPE_CHOICE,
-     .initial = "out_in",
-     .choices = layouts,
-     .doc = "how the weight lies: out_in (PyTorch's Linear) or in_out (as in books: x W; GPT-2's Conv1D)"},
-};
+#define ATTR_LAYOUT                                                                                                    \
+  {                                                                                                                    \
+    .name = "layout", .type = PH_ATTR_TYPE_CHOICE, .initial = "out_in", .choices = layouts,                            \
+    .doc = "how the weight lies: out_in (PyTorch's Linear) or in_out (as in books: x W; GPT-2's Conv1D)"               \
+  }
+static const ph_op_attr linear_attrs[] = {ATTR_LAYOUT};
 const ph_op ph_op_linear = {.name = "linear",
                             .version = 1,
                             .doc = "x times a weight, plus a bias: a linear projection",
@@ -53,6 +54,63 @@ const ph_op ph_op_linear = {.name = "linear",
                             .stage_types = {[PH_STAGE_ACCUM] = PH_STAGE_FULL},
                             .infer = infer_linear,
                             .flops = flops_linear};
+
+/* ---- linear with what follows it ---- */
+
+static double flops_fused_linear(const ph_net *net, const ph_net_node *node) {
+  double elements = ph_node_elements(net, node);
+  bool active = strcmp(ph_net_node_attr(node, "activation")->value.as.string, "none") != 0;
+  return flops_linear(net, node) + (active ? elements : 0) + (node->inputs[3] != PH_NONE ? elements : 0);
+}
+
+static ph_status infer_fused_linear(ph_infer *infer) {
+  PH_TRY(infer_linear(infer));
+  const ph_type *residual = ph_infer_input(infer, "residual"), *y = &infer->outputs[0];
+  PH_TRY(ph_infer_dims(infer, "residual", y->rank, y->dims, "the dims of the result"));
+  if (residual != NULL && residual->dtype != y->dtype)
+    return ph_fail(infer->error, PH_INVALID, "residual is %s and x is %s: cast one of them",
+                   ph_dtype_name(residual->dtype), ph_dtype_name(y->dtype));
+  bool gelu = ph_infer_is(infer, "activation", "gelu"), form = ph_infer_attr(infer, "form")->present;
+  if (gelu && !form) return ph_fail(infer->error, PH_INVALID, "activation gelu needs a form: erf or tanh");
+  if (!gelu && form) return ph_fail(infer->error, PH_INVALID, "form belongs to activation: gelu");
+  return PH_OK;
+}
+
+static const char *const activations[] = {"none", "relu", "gelu", "silu", "tanh", "sigmoid", NULL};
+static const char *const forms[] = {"erf", "tanh", NULL};
+static const ph_op_role fused_linear_roles[] = {
+    {.name = "x", .types = PH_TYPES_REAL, .doc = "[.., in]"},
+    {.name = "weight", .types = PH_TYPES_REAL, .doc = "[out, in], or [in, out] with layout: in_out"},
+    {.name = "bias", .flags = PH_ROLE_OPTIONAL, .types = PH_TYPES_REAL, .doc = "[out]"},
+    {.name = "residual",
+     .flags = PH_ROLE_OPTIONAL | PH_ROLE_NAMED,
+     .types = PH_TYPES_REAL,
+     .doc = "the dims and the type of the result"},
+};
+static const ph_op_attr fused_linear_attrs[] = {
+    ATTR_LAYOUT,
+    {.name = "activation",
+     .type = PH_ATTR_TYPE_CHOICE,
+     .initial = "none",
+     .choices = activations,
+     .doc = "what the product with its bias goes through before the residual is added"},
+    {.name = "form",
+     .type = PH_ATTR_TYPE_CHOICE,
+     .may_be_absent = true,
+     .choices = forms,
+     .doc = "of gelu, and given with it alone: exact, with erf, or the approximation with tanh"}};
+static const char *const fused_linear_inner[] = {"product", "active", NULL};
+const ph_op ph_op_fused_linear = {.name = "fused_linear",
+                                  .version = 1,
+                                  .doc = "activation(x times a weight, plus a bias) + residual, rounded once",
+                                  PH_ROLES(fused_linear_roles),
+                                  PH_ATTRS(fused_linear_attrs),
+                                  PH_OUTPUTS(ph_single_output),
+                                  .stage_types = {[PH_STAGE_WEIGHT] = PH_STAGE_FULL, [PH_STAGE_ACCUM] = PH_STAGE_FULL},
+                                  .infer = infer_fused_linear,
+                                  .flops = flops_fused_linear,
+                                  .expand = ph_expand_fused_linear,
+                                  .inner_names = fused_linear_inner};
 
 /* ---- matmul: NumPy's rules, rank 1 included ---- */
 

@@ -1,4 +1,5 @@
-/* Attention written out in NUMERICS' order: scores, softcap, mask, softmax, weighted sum. */
+/* Attention written out in NUMERICS' order: scores, softcap, mask, softmax, weighted sum.  And a linear layer with what
+ * follows it. */
 #include "graph/steps.h"
 
 #include <string.h>
@@ -83,4 +84,21 @@ ph_status ph_expand_multi_head_attention(ph_net *net, const ph_net_node *node, u
   PH_TRY(attention_steps(&s, q, k, v, "mixed", &mixed, NULL));
   PH_TRY(step(&s, "concat_heads", "merged", &mixed, 1, NULL, &merged));
   return step(&s, "linear", NULL, (uint32_t[]){merged, role(&s, "w_o"), role(&s, "b_o")}, 3, NULL, &outputs[0]);
+}
+
+ph_status ph_expand_fused_linear(ph_net *net, const ph_net_node *node, uint32_t *outputs, ph_error *error) {
+  steps s = {net, node, error};
+  const char *activation = ph_net_node_attr(node, "activation")->value.as.string;
+  bool active = strcmp(activation, "none") != 0;
+  uint32_t residual = role(&s, "residual"), y;
+  const uint32_t operands[] = {role(&s, "x"), role(&s, "weight"), role(&s, "bias")};
+  PH_TRY(step(&s, "linear", active || residual != PH_NONE ? "product" : NULL, operands, 3,
+              (const char *[]){"layout", NULL}, &y));
+  if (active) {
+    const char *const form[] = {strcmp(activation, "gelu") == 0 ? "form" : NULL, NULL};
+    PH_TRY(step(&s, activation, residual != PH_NONE ? "active" : NULL, &y, 1, form, &y));
+  }
+  if (residual != PH_NONE) PH_TRY(step(&s, "add", NULL, (uint32_t[]){y, residual}, 2, NULL, &y));
+  outputs[0] = y;
+  return PH_OK;
 }

@@ -65,11 +65,7 @@ ph_status ph_oracle_div(const ph_oracle_call *call) {
 
 /* ---- one operand ---- */
 
-/* A function's value at x, and for finite x the effect of errors: `weight` of relative ones in x and in the value,
- * `builtin` of the built-in functions that a kernel calls, in their units in the last place. */
-typedef struct point {
-  double value, weight, builtin;
-} point;
+typedef ph_point point;
 typedef point unary_function(double x, double parameter);
 
 static ph_status unary(const ph_oracle_call *call, unary_function *function, double parameter) {
@@ -90,7 +86,12 @@ static ph_status unary(const ph_oracle_call *call, unary_function *function, dou
 
 static point relu(double x, double unused) {
   (void)unused;
-  return (point){.value = isnan(x) || x > 0 ? x : 0};
+  return (point){.value = isnan(x) || x > 0 ? x : 0, .slope = x > 0};
+}
+
+static point identity(double x, double unused) {
+  (void)unused;
+  return (point){.value = x, .slope = 1};
 }
 
 static double sigmoid(double x) {
@@ -101,54 +102,58 @@ static double sigmoid(double x) {
  * cancel; from 16 on the tail is below any type's reach and the result is exactly 0 or x. */
 static point gelu_erf(double x, double unused) {
   (void)unused;
-  if (fabs(x) >= 16) return (point){.value = x > 0 ? x : 0};
-  double value = x * erfc(-x * M_SQRT1_2) / 2;
-  return (point){value, fabs(x) / 2 + fabs(value), PH_ULPS_ERF * fabs(x / 2 * erf(x * M_SQRT1_2))};
+  if (fabs(x) >= 16) return (point){.value = x > 0 ? x : 0, .slope = x > 0};
+  double below = erfc(-x * M_SQRT1_2) / 2, value = x * below, density = exp(-x * x / 2) * M_2_SQRTPI * M_SQRT1_2 / 2;
+  return (point){value, fabs(x) / 2 + fabs(value), PH_ULPS_ERF * fabs(x / 2 * erf(x * M_SQRT1_2)),
+                 fabs(below + x * density)};
 }
 
 static point gelu_tanh(double x, double unused) {
   (void)unused;
-  if (fabs(x) >= 16) return (point){.value = x > 0 ? x : 0};
-  double inner = M_2_SQRTPI * M_SQRT1_2 * (x + 0.044715 * x * x * x), value = x * sigmoid(2 * inner);
-  return (point){value, fabs(x) / 2 + fabs(value), PH_ULPS_TANH * fabs(x / 2 * tanh(inner))};
+  if (fabs(x) >= 16) return (point){.value = x > 0 ? x : 0, .slope = x > 0};
+  double inner = M_2_SQRTPI * M_SQRT1_2 * (x + 0.044715 * x * x * x), s = sigmoid(2 * inner), value = x * s;
+  double inner_slope = M_2_SQRTPI * M_SQRT1_2 * (1 + 3 * 0.044715 * x * x);
+  return (point){value, fabs(x) / 2 + fabs(value), PH_ULPS_TANH * fabs(x / 2 * tanh(inner)),
+                 fabs(s + x * s * (1 - s) * 2 * inner_slope)};
 }
 
 static point silu(double x, double unused) {
   (void)unused;
   if (x == -INFINITY) return (point){0};
-  double s = sigmoid(x), value = x * s;
-  return (point){value, fabs(value * (1 + x * (1 - s))) + fabs(value), (PH_ULPS_EXP + PH_ULPS_DIV) * fabs(value)};
+  double s = sigmoid(x), value = x * s, slope = fabs(s * (1 + x * (1 - s)));
+  return (point){value, fabs(x) * slope + fabs(value), (PH_ULPS_EXP + PH_ULPS_DIV) * fabs(value), slope};
 }
 
 static point tanh_at(double x, double unused) {
   (void)unused;
   double t = tanh(x);
-  return (point){t, fabs(x * (1 - t * t)) + fabs(t), PH_ULPS_TANH * fabs(t)};
+  return (point){t, fabs(x * (1 - t * t)) + fabs(t), PH_ULPS_TANH * fabs(t), 1 - t * t};
 }
 
 static point sigmoid_at(double x, double unused) {
   (void)unused;
   double s = sigmoid(x);
-  return (point){s, fabs(x * s * (1 - s)) + s, (PH_ULPS_EXP + PH_ULPS_DIV) * s};
+  return (point){s, fabs(x * s * (1 - s)) + s, (PH_ULPS_EXP + PH_ULPS_DIV) * s, s * (1 - s)};
 }
 
 static point erf_at(double x, double unused) {
   (void)unused;
   double value = erf(x);
-  return (point){value, fabs(x) * M_2_SQRTPI * exp(-x * x) + fabs(value), PH_ULPS_ERF * fabs(value)};
+  double slope = M_2_SQRTPI * exp(-x * x);
+  return (point){value, fabs(x) * slope + fabs(value), PH_ULPS_ERF * fabs(value), slope};
 }
 
 static point exp_at(double x, double unused) {
   (void)unused;
   double value = exp(x);
   if (isinf(value)) return (point){.value = value};
-  return (point){value, fabs(x) * value + value, PH_ULPS_EXP * value};
+  return (point){value, fabs(x) * value + value, PH_ULPS_EXP * value, value};
 }
 
 /* cap * tanh(x / cap); the division's error is one of x. */
 static point softcap(double x, double cap) {
-  double t = tanh(x / cap), slope = fabs(x) * (1 - t * t);
-  return (point){cap * t, slope + fabs(cap * t), PH_ULPS_TANH * fabs(cap * t) + PH_ULPS_DIV * slope};
+  double t = tanh(x / cap), slope = 1 - t * t, moved = fabs(x) * slope;
+  return (point){cap * t, moved + fabs(cap * t), PH_ULPS_TANH * fabs(cap * t) + PH_ULPS_DIV * moved, slope};
 }
 
 ph_status ph_oracle_relu(const ph_oracle_call *call) {
@@ -174,4 +179,39 @@ ph_status ph_oracle_exp(const ph_oracle_call *call) {
 }
 ph_status ph_oracle_softcap(const ph_oracle_call *call) {
   return unary(call, softcap, ph_call_real(call, "cap", 1));
+}
+
+/* ---- what may follow a linear layer ---- */
+
+/* `steepest`: no slope is larger; `bend`: nor is any second derivative.  Both rounded up. */
+struct ph_activation {
+  const char *name, *form;
+  unary_function *function;
+  double steepest, bend;
+};
+
+static const ph_activation activations[] = {
+    {"none", NULL, identity, 1, 0},           {"relu", NULL, relu, 1, 0},     {"gelu", "erf", gelu_erf, 1.13, 0.8},
+    {"gelu", "tanh", gelu_tanh, 1.13, 0.8},   {"silu", NULL, silu, 1.1, 0.5}, {"tanh", NULL, tanh_at, 1, 0.77},
+    {"sigmoid", NULL, sigmoid_at, 0.25, 0.1},
+};
+
+ph_status ph_activation_find(const ph_oracle_call *call, const ph_activation **out) {
+  for (size_t i = 0; i < sizeof(activations) / sizeof(activations[0]); i++) {
+    const ph_activation *row = &activations[i];
+    bool same = ph_call_is(call, "activation", row->name) && (row->form == NULL || ph_call_is(call, "form", row->form));
+    if (!same) continue;
+    *out = row;
+    return PH_OK;
+  }
+  return ph_fail(call->error, PH_UNSUPPORTED, "node '%s': this activation is not known here", call->node->id);
+}
+
+ph_point ph_activation_at(const ph_activation *row, double x, double reach) {
+  point result = row->function(x, 0);
+  if (row->function == relu)
+    result.slope = x > -reach;
+  else
+    result.slope = fmin(row->steepest, result.slope + row->bend * reach);
+  return result;
 }

@@ -1,5 +1,6 @@
-/* linear and matmul: sums of products. */
+/* linear, fused_linear and matmul: sums of products. */
 #include "oracle/ops.h"
+#include "oracle/tolerance.h"
 
 /* Each row of x [rows, depth] times one row of the weight, into column n of y [rows, width]. */
 static void fill_column(ph_oracle_output *y, int64_t rows, int64_t width, int64_t n, int64_t depth, const double *x,
@@ -24,6 +25,41 @@ ph_status ph_oracle_linear(const ph_oracle_call *call) {
   for (int64_t n = 0; n < width; n++) {
     ph_view_run(&weight, n * to_next, step, depth, row);
     fill_column(y, rows, width, n, depth, rows_of_x, row, bias.present ? ph_view_real(&bias, n * bias.strides[0]) : 0);
+  }
+  return PH_OK;
+}
+
+/* The linear layer is off by up to `reach`, its own tolerance; the activation carries that on with its steepest slope
+ * there (mean value theorem), and makes its own errors.  A residual without an activation may be added anywhere in the
+ * sum. */
+static void finish_element(const ph_activation *activation, double residual, bool linear, ph_oracle_output *y,
+                           int64_t i) {
+  double *accum = y->magnitude[PH_MAGNITUDE_ACCUM], sum = y->real[i];
+  double reach = accum != NULL ? PH_TOLERANCE_C * PH_F32_ROUNDOFF * accum[i] : 0;
+  ph_point point = ph_activation_at(activation, sum, reach);
+  y->real[i] = point.value + residual;
+  if (accum == NULL) return;
+  if (!isfinite(sum)) { /* exact at infinity and NaN */
+    accum[i] = 0;
+    return;
+  }
+  accum[i] = point.slope * accum[i] + (linear ? fabs(residual) : 0);
+  y->magnitude[PH_MAGNITUDE_WEIGHT][i] = point.weight;
+  y->magnitude[PH_MAGNITUDE_BUILTIN][i] = point.builtin;
+}
+
+ph_status ph_oracle_fused_linear(const ph_oracle_call *call) {
+  const ph_activation *activation;
+  PH_TRY(ph_activation_find(call, &activation));
+  PH_TRY(ph_oracle_linear(call));
+  ph_view residual = ph_call_input(call, 3);
+  ph_oracle_output *y = ph_call_output(call, 0);
+  bool linear = ph_call_is(call, "activation", "none");
+  int64_t index[PH_MAX_RANK] = {0};
+  for (int64_t i = 0; i < y->count; i++) {
+    double added = residual.present ? ph_view_real(&residual, ph_view_at(&residual, residual.rank, index)) : 0;
+    finish_element(activation, added, linear, y, i);
+    if (residual.present) ph_index_next(residual.rank, residual.dims, index);
   }
   return PH_OK;
 }

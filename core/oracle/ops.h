@@ -144,11 +144,23 @@ PH_NODISCARD ph_status ph_mask_rule_open(const ph_oracle_call *call, uint32_t fi
 bool ph_mask_rule_allows(const ph_mask_rule *rule, int64_t b, int64_t h, int64_t i, int64_t j, double *bias,
                          double *size);
 
+/* A function's value at x, and for finite x the effect of errors: `weight` of relative ones in x and in the value,
+ * `builtin` of the built-in functions that a kernel calls, in their units in the last place; |f'(x)|. */
+typedef struct ph_point {
+  double value, weight, builtin, slope;
+} ph_point;
+
+/* What a linear layer goes through, by the attributes `activation` and `form`. */
+typedef struct ph_activation ph_activation;
+PH_NODISCARD ph_status ph_activation_find(const ph_oracle_call *call, const ph_activation **out);
+/* `slope` is the largest |f'| where x may be when it is off by `reach`. */
+ph_point ph_activation_at(const ph_activation *activation, double x, double reach);
+
 /* ---- the ops ---- */
 
 typedef ph_status ph_oracle_function(const ph_oracle_call *call);
 
-ph_oracle_function ph_oracle_linear, ph_oracle_matmul;
+ph_oracle_function ph_oracle_linear, ph_oracle_fused_linear, ph_oracle_matmul;
 ph_oracle_function ph_oracle_scaled_scores, ph_oracle_weighted_sum, ph_oracle_attention;
 ph_oracle_function ph_oracle_mask, ph_oracle_softmax, ph_oracle_hardmax, ph_oracle_log_softmax;
 ph_oracle_function ph_oracle_layer_norm, ph_oracle_rms_norm;

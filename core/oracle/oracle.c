@@ -23,6 +23,7 @@ typedef struct oracle_row {
 
 static const oracle_row table[] = {
     {"linear", 1, ACCUM, ph_oracle_linear},
+    {"fused_linear", 1, WEIGHT | ACCUM | BUILTIN, ph_oracle_fused_linear},
     {"matmul", 1, ACCUM, ph_oracle_matmul},
     {"split_heads", 1, 0, ph_oracle_split_heads},
     {"concat_heads", 1, 0, ph_oracle_concat_heads},

@@ -1,4 +1,4 @@
-/* linear and matmul. */
+/* linear, fused_linear and matmul. */
 #include <string.h>
 
 #include "blas/gemm.h"
@@ -15,6 +15,8 @@ static ph_status check_sizes(int64_t m, int64_t n, int64_t k, ph_error *error) {
 typedef struct linear {
   int64_t rows, depth, width;
   bool in_out;
+  const char *activation; /* an op's name, or "none"; of fused_linear, as are those below */
+  bool tanh_form;
 } linear;
 
 static ph_status plan_linear(blas_planner *planner, ph_error *error) {
@@ -45,6 +47,35 @@ const blas_op blas_linear = {.name = "linear",
                              .stages = {[PH_STAGE_ACCUM] = PH_F32},
                              .plan = plan_linear,
                              .run = run_linear};
+
+/* ---- linear with what follows it ---- */
+
+static ph_status plan_fused_linear(blas_planner *planner, ph_error *error) {
+  static const char *const known[] = {"none", "relu", "gelu", "silu", "tanh", "sigmoid"};
+  PH_TRY(plan_linear(planner, error));
+  linear *p = planner->node->parameters;
+  for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+    if (ph_node_is(planner->source, "activation", known[i])) p->activation = known[i];
+  p->tanh_form = ph_node_is(planner->source, "form", "tanh");
+  return p->activation != NULL ? PH_OK : ph_fail(error, PH_UNSUPPORTED, "blas does not know this activation");
+}
+
+static void run_fused_linear(const blas_call *call) {
+  const linear *p = call->node->parameters;
+  int64_t count = call->node->out[0].count;
+  const float *residual = call->in[3];
+  float *y = call->out[0];
+  run_linear(call);
+  blas_activate(p->activation, p->tanh_form, y, count);
+  for (int64_t i = 0; residual != NULL && i < count; i++) y[i] += residual[i];
+}
+
+const blas_op blas_fused_linear = {.name = "fused_linear",
+                                   .version = 1,
+                                   .computes = true,
+                                   .stages = {[PH_STAGE_WEIGHT] = PH_F32, [PH_STAGE_ACCUM] = PH_F32},
+                                   .plan = plan_fused_linear,
+                                   .run = run_fused_linear};
 
 /* ---- matmul ---- */
 

@@ -1,5 +1,6 @@
 /* relu, gelu, silu, tanh, sigmoid, erf, exp, softcap: element by element. */
 #include <math.h>
+#include <string.h>
 
 #include "blas/op.h"
 
@@ -84,3 +85,15 @@ UNARY(sigmoid, sigmoid, PH_F32);
 UNARY(erf, erf_of, PH_F32);
 UNARY(exp, exp_of, PH_F32);
 UNARY(softcap, softcap, PH_F32);
+
+/* ---- what follows a linear layer ---- */
+
+void blas_activate(const char *op, bool tanh_form, float *values, int64_t count) {
+  static const struct {
+    const char *op;
+    float (*function)(float x, const unary *p);
+  } rows[] = {{"relu", relu}, {"gelu", gelu}, {"silu", silu}, {"tanh", tanh_of}, {"sigmoid", sigmoid}};
+  const unary p = {.tanh_form = tanh_form};
+  for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++)
+    for (int64_t i = 0; i < count && strcmp(rows[row].op, op) == 0; i++) values[i] = rows[row].function(values[i], &p);
+}

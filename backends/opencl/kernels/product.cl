@@ -1,16 +1,17 @@
-/* linear, matmul, scaled_scores and weighted_sum:
+/* linear, fused_linear, matmul, scaled_scores and weighted_sum:
  *
- *     y[g, m, n] = scale * sum over k of a[g, m, k] * b[g, n, k]  (+ bias[n])
+ *     y[g, m, n] = f(scale * sum over k of a[g, m, k] * b[g, n, k]  (+ bias[n]))  (+ residual[g, m, n])
  *
- * for each batch g.  What a, b and y are, and which way they lie, is in their strides: q k^T and p v differ in nothing
- * else. With -DSKIP_ZEROS an a of exactly 0 (a weight) contributes nothing, whatever b holds: selected, not multiplied.
+ * for each batch g; f is -DACTIVATION=, if any.  What a, b and y are, and which way they lie, is in their strides: q
+ * k^T and p v differ in nothing else. With -DSKIP_ZEROS an a of exactly 0 (a weight) contributes nothing, whatever b
+ * holds: selected, not multiplied.
  */
 
 #ifndef HAS_BIAS
 #define IN2 F32
 #endif
 
-/* `shape`: these, then the axes of the batch with the strides of a, b and y. */
+/* `shape`: these, then the axes of the batch with the strides of a, b and y, and of the residual. */
 enum {
   ROWS,
   COLUMNS,
@@ -22,11 +23,13 @@ enum {
   BIAS_COLUMN,
   Y_ROW,
   Y_COLUMN,
+  RESIDUAL_ROW,
+  RESIDUAL_COLUMN,
   BATCHES,
   BATCH_RANK,
   BATCH_AXES
 };
-enum { A, B, Y };
+enum { A, B, Y, RESIDUAL };
 
 #ifdef SKIP_ZEROS
 #define ADD_PRODUCT(sum, a, b) sum = (a) != 0.0f ? sum + (a) * (b) : sum
@@ -40,20 +43,38 @@ enum { A, B, Y };
 #define PARAMETERS                                                                                                     \
   __global const TYPE(IN0) * a, ulong a_first, __global const TYPE(IN1) * b, ulong b_first,                            \
       __global const TYPE(IN2) * bias, ulong bias_first, __global TYPE(OUT0) * y, ulong y_first,                       \
-      __global const long *shape, ulong shape_first, float scale
+      __global const long *shape, ulong shape_first, float scale RESIDUAL_PARAMETERS
+
+#ifdef HAS_RESIDUAL
+#define RESIDUAL_PARAMETERS   , __global const TYPE(IN3) * residual, ulong residual_first
+#define RESIDUAL_ARGUMENTS    , residual, residual_first
+#define GO_TO_RESIDUAL(batch) residual_first += offset_of(shape + BATCH_AXES, (int)shape[BATCH_RANK], RESIDUAL, batch)
+#else
+#define RESIDUAL_PARAMETERS
+#define RESIDUAL_ARGUMENTS
+#define GO_TO_RESIDUAL(batch)
+#endif
 
 /* Moves the first elements to batch `batch`. */
 #define GO_TO_BATCH(batch)                                                                                             \
   a_first += offset_of(shape + BATCH_AXES, (int)shape[BATCH_RANK], A, batch);                                          \
   b_first += offset_of(shape + BATCH_AXES, (int)shape[BATCH_RANK], B, batch);                                          \
-  y_first += offset_of(shape + BATCH_AXES, (int)shape[BATCH_RANK], Y, batch)
+  y_first += offset_of(shape + BATCH_AXES, (int)shape[BATCH_RANK], Y, batch);                                          \
+  GO_TO_RESIDUAL(batch)
 
-/* Scales, adds the bias and stores element (m, n). */
+/* Scales, adds the bias, activates, adds the residual and stores element (m, n): rounded to y's type once. */
 static void finish(float sum, ulong m, ulong n, __global const TYPE(IN2) * bias, ulong bias_first,
-                   __global TYPE(OUT0) * y, ulong y_first, __global const long *shape, float scale) {
+                   __global TYPE(OUT0) * y, ulong y_first, __global const long *shape,
+                   float scale RESIDUAL_PARAMETERS) {
   float value = scale * sum;
 #ifdef HAS_BIAS
   value += LOAD(IN2, bias, bias_first + n * shape[BIAS_COLUMN]);
+#endif
+#ifdef ACTIVATION
+  value = ACTIVATION(value);
+#endif
+#ifdef HAS_RESIDUAL
+  value += LOAD(IN3, residual, residual_first + m * shape[RESIDUAL_ROW] + n * shape[RESIDUAL_COLUMN]);
 #endif
   STORE(OUT0, value, y, y_first + m * shape[Y_ROW] + n * shape[Y_COLUMN]);
 }
@@ -74,7 +95,7 @@ __kernel void plain(PARAMETERS) {
     }
     sum += part;
   }
-  finish(sum, m, n, bias, bias_first, y, y_first, shape, scale);
+  finish(sum, m, n, bias, bias_first, y, y_first, shape, scale RESIDUAL_ARGUMENTS);
 }
 
 #ifdef BLOCKED
@@ -110,7 +131,8 @@ __kernel void dot_blocked(PARAMETERS) {
         float a_value = LOAD(IN0, a, a_at[i] + left), b_value = LOAD(IN1, b, b_at[j] + left);
         ADD_PRODUCT(sum, a_value, b_value);
       }
-      if (m + i < rows && n + j < columns) finish(sum, m + i, n + j, bias, bias_first, y, y_first, shape, scale);
+      if (m + i < rows && n + j < columns)
+        finish(sum, m + i, n + j, bias, bias_first, y, y_first, shape, scale RESIDUAL_ARGUMENTS);
     }
 }
 
@@ -153,7 +175,8 @@ __kernel void outer_blocked(PARAMETERS) {
     vstore8(sums[i][0], 0, values);
     vstore8(sums[i][1], 1, values);
     for (int j = 0; j < 16; j++)
-      if (m + i < rows && n + j < columns) finish(values[j], m + i, n + j, bias, bias_first, y, y_first, shape, scale);
+      if (m + i < rows && n + j < columns)
+        finish(values[j], m + i, n + j, bias, bias_first, y, y_first, shape, scale RESIDUAL_ARGUMENTS);
   }
 }
 #endif

@@ -17,12 +17,21 @@ static ph_status plan_unary(cl_plan_node *plan, const ph_graph *graph, const ph_
   return cl_plan_done(plan, error);
 }
 
-/* The name of the function in unary.cl: the op's, in capitals. */
+/* -D<option>=<the name of the function in the kernels>: that of its op, in capitals, and the form of a gelu. */
+static void option_function(ph_text *out, const char *option, const char *op, const ph_node *node) {
+  ph_text_add(out, " -D%s=", option);
+  for (const char *c = op; *c != '\0'; c++) ph_text_add(out, "%c", *c - 'a' + 'A');
+  if (strcmp(op, "gelu") == 0) ph_text_add(out, ph_node_is(node, "form", "tanh") ? "_TANH" : "_ERF");
+}
+
 static void options_unary(const ph_graph *graph, const ph_node *node, ph_text *out) {
   (void)graph;
-  ph_text_add(out, " -DFUNCTION=");
-  for (const char *c = node->op; *c != '\0'; c++) ph_text_add(out, "%c", *c - 'a' + 'A');
-  if (strcmp(node->op, "gelu") == 0) ph_text_add(out, ph_node_is(node, "form", "tanh") ? "_TANH" : "_ERF");
+  option_function(out, "FUNCTION", node->op, node);
+}
+
+void cl_option_activation(ph_text *out, const ph_node *node) {
+  const ph_attr *activation = ph_node_attr(node, "activation");
+  if (!ph_node_is(node, "activation", "none")) option_function(out, "ACTIVATION", activation->as.string, node);
 }
 
 #define UNARY(op, weight_stage)                                                                                        \

@@ -36,6 +36,9 @@ void cl_arg_axes(cl_launch *launch, cl_plan_node *plan, cl_axes *axes);
 void cl_option_input(ph_text *out, const ph_graph *graph, const ph_node *node, uint32_t role, const char *name);
 void cl_option_output(ph_text *out, const ph_graph *graph, const ph_node *node, uint32_t slot, const char *name);
 
+/* Adds " -DACTIVATION=<a function of common.cl>" for fused_linear's attributes; nothing for `none`. */
+void cl_option_activation(ph_text *out, const ph_node *node);
+
 /* The stride of an input [1] or [B] per sample: 0 where it is [1] or absent. */
 int64_t cl_sample_stride(const ph_tensor_desc *desc);
 
@@ -65,8 +68,9 @@ int64_t cl_turns(double radians);
     .variant_count = sizeof(name_##_variants) / sizeof(name_##_variants[0])                                            \
   }
 
-extern const cl_op cl_op_linear, cl_op_matmul, cl_op_scaled_scores, cl_op_weighted_sum; /* product.c */
-extern const cl_op cl_op_add, cl_op_sub, cl_op_mul, cl_op_div;                          /* elementwise.c */
+extern const cl_op cl_op_linear, cl_op_fused_linear, cl_op_matmul, cl_op_scaled_scores,
+    cl_op_weighted_sum;                                        /* product.c */
+extern const cl_op cl_op_add, cl_op_sub, cl_op_mul, cl_op_div; /* elementwise.c */
 extern const cl_op cl_op_relu, cl_op_gelu, cl_op_silu, cl_op_tanh, cl_op_sigmoid, cl_op_erf, cl_op_exp;
 extern const cl_op cl_op_softcap, cl_op_cast;
 extern const cl_op cl_op_split_heads, cl_op_concat_heads, cl_op_transpose, cl_op_reshape; /* move.c */

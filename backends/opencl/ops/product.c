@@ -1,13 +1,14 @@
-/* linear, matmul, scaled_scores, weighted_sum: one batched product, told apart by strides. */
+/* linear, fused_linear, matmul, scaled_scores, weighted_sum: one batched product, told apart by strides. */
 #include <math.h>
 #include <stdio.h>
 
 #include "opencl/ops/ops.h"
 
-/* y[g, m, n] = scale * sum over k of a[g, m, k] b[g, n, k].  The operands of `batch` are a, b and y. */
+/* y[g, m, n] = scale * sum over k of a[g, m, k] b[g, n, k].  The operands of `batch` are a, b and y, and the residual
+ * where an op can have one. */
 typedef struct product {
   int64_t rows, columns, depth;
-  int64_t a_row, a_depth, b_column, b_depth, bias_column, y_row, y_column;
+  int64_t a_row, a_depth, b_column, b_depth, bias_column, y_row, y_column, residual_row, residual_column;
   cl_axes batch;
   float scale;
 } product;
@@ -17,8 +18,9 @@ typedef struct product {
 static product product_of_linear(const ph_graph *graph, const ph_node *node) {
   const ph_tensor_desc *x = ph_node_input(graph, node, 0), *weight = ph_node_input(graph, node, 1);
   const ph_tensor_desc *bias = ph_node_input(graph, node, 2), *y = ph_node_output(graph, node, 0);
+  const ph_tensor_desc *residual = ph_node_input(graph, node, 3); /* linear has no such role */
   uint32_t last = x->rank - 1, out_axis = ph_node_is(node, "layout", "in_out") ? 1 : 0;
-  cl_axes leading = cl_axes_of((const ph_tensor_desc *const[]){x, NULL, y}, 3, 0, last);
+  cl_axes leading = cl_axes_of((const ph_tensor_desc *const[]){x, NULL, y, residual}, 4, 0, last);
   cl_axes_fold(&leading);
   uint32_t inner = --leading.rank;
   return (product){.rows = leading.dims[inner],
@@ -31,6 +33,8 @@ static product product_of_linear(const ph_graph *graph, const ph_node *node) {
                    .bias_column = bias == NULL ? 0 : bias->strides[0],
                    .y_row = leading.strides[2][inner],
                    .y_column = y->strides[last],
+                   .residual_row = leading.strides[3][inner],
+                   .residual_column = residual == NULL ? 0 : residual->strides[last],
                    .batch = leading,
                    .scale = 1.0f};
 }
@@ -94,7 +98,7 @@ static product product_of_weighted_sum(const ph_graph *graph, const ph_node *nod
 }
 
 static product product_of(const ph_graph *graph, const ph_node *node) {
-  if (strcmp(node->op, "linear") == 0) return product_of_linear(graph, node);
+  if (strcmp(node->op, "linear") == 0 || strcmp(node->op, "fused_linear") == 0) return product_of_linear(graph, node);
   if (strcmp(node->op, "matmul") == 0) return product_of_matmul(graph, node);
   if (strcmp(node->op, "scaled_scores") == 0) return product_of_scores(graph, node);
   return product_of_weighted_sum(graph, node);
@@ -104,23 +108,24 @@ static ph_status launch(cl_plan_node *plan, const ph_node *node, product *p, con
                         int64_t tile_columns, ph_error *error) {
   cl_axes_fold(&p->batch);
   int64_t batches = cl_axes_count(&p->batch);
-  enum { FIELDS = 12 };
-  int64_t shape[FIELDS + (1 + 3) * CL_MAX_AXES] = {p->rows,    p->columns,  p->depth,   p->a_row,
-                                                   p->a_depth, p->b_column, p->b_depth, p->bias_column,
-                                                   p->y_row,   p->y_column, batches,    p->batch.rank};
+  enum { FIELDS = 14 };
+  int64_t shape[FIELDS + (1 + CL_MAX_OPERANDS) * CL_MAX_AXES] = {
+      p->rows,        p->columns, p->depth,    p->a_row,        p->a_depth,         p->b_column, p->b_depth,
+      p->bias_column, p->y_row,   p->y_column, p->residual_row, p->residual_column, batches,     p->batch.rank};
   size_t count = FIELDS;
   for (uint32_t axis = 0; axis < p->batch.rank; axis++) shape[count++] = p->batch.dims[axis];
-  for (uint32_t operand = 0; operand < 3; operand++)
+  for (uint32_t operand = 0; operand < p->batch.operand_count; operand++)
     for (uint32_t axis = 0; axis < p->batch.rank; axis++) shape[count++] = p->batch.strides[operand][axis];
 
   cl_launch *l = cl_launch_items(plan, kernel, (p->columns + tile_columns - 1) / tile_columns,
                                  (p->rows + tile_rows - 1) / tile_rows, batches);
   cl_arg_input(l, node, 0);
   cl_arg_input(l, node, 1);
-  cl_arg_input(l, node, 2); /* linear's bias; the others have no role 2 */
+  cl_arg_input(l, node, 2); /* the bias; matmul and the heads' products have no role 2 */
   cl_arg_output(l, node, 0);
   cl_arg_table(l, cl_plan_table(plan, shape, count));
   cl_arg_float(l, p->scale);
+  if (node->input_count > 3 && node->inputs[3] != PH_NONE) cl_arg_input(l, node, 3);
   return cl_plan_done(plan, error);
 }
 
@@ -149,7 +154,9 @@ static ph_status plan_blocked(cl_plan_node *plan, const ph_graph *graph, const p
 
 static void options_plain(const ph_graph *graph, const ph_node *node, ph_text *out) {
   cl_option_input(out, graph, node, 2, "BIAS");
+  cl_option_input(out, graph, node, 3, "RESIDUAL");
   if (strcmp(node->op, "weighted_sum") == 0) ph_text_add(out, " -DSKIP_ZEROS");
+  if (strcmp(node->op, "fused_linear") == 0) cl_option_activation(out, node);
 }
 
 static void options_blocked(const ph_graph *graph, const ph_node *node, ph_text *out) {
@@ -174,6 +181,7 @@ static void options_blocked(const ph_graph *graph, const ph_node *node, ph_text 
   const cl_op cl_op_##op = CL_OP(op)
 
 PRODUCT(linear, [PH_STAGE_ACCUM] = PH_F32);
+PRODUCT(fused_linear, [PH_STAGE_WEIGHT] = PH_F32, [PH_STAGE_ACCUM] = PH_F32);
 PRODUCT(matmul, [PH_STAGE_ACCUM] = PH_F32);
 PRODUCT(scaled_scores, [PH_STAGE_ACCUM] = PH_F32);
 PRODUCT(weighted_sum, [PH_STAGE_WEIGHT] = PH_F32, [PH_STAGE_ACCUM] = PH_F32);

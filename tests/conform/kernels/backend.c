@@ -22,6 +22,7 @@ enum { SCORE = 1u << PH_STAGE_SCORE, WEIGHT = 1u << PH_STAGE_WEIGHT, ACCUM = 1u 
 
 static const kernel_row rows[] = {
     {"linear", kernel_linear, ACCUM},
+    {"fused_linear", kernel_fused_linear, WEIGHT | ACCUM},
     {"matmul", kernel_matmul, ACCUM},
     {"scaled_scores", kernel_scaled_scores, ACCUM},
     {"softcap", kernel_softcap, WEIGHT},

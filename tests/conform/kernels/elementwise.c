@@ -63,3 +63,11 @@ ph_status kernel_softcap(kernel_run *run) {
     run->outputs[0].real[i] = cap * tanhf(run->inputs[0].real[i] / cap);
   return PH_OK;
 }
+
+float kernel_activation(const ph_node *node, float x) {
+  if (ph_node_is(node, "activation", "relu")) return relu(x);
+  if (ph_node_is(node, "activation", "gelu")) return ph_node_is(node, "form", "tanh") ? gelu_tanh(x) : gelu_erf(x);
+  if (ph_node_is(node, "activation", "silu")) return silu(x);
+  if (ph_node_is(node, "activation", "tanh")) return tanhf(x);
+  return ph_node_is(node, "activation", "sigmoid") ? sigmoid(x) : x;
+}

@@ -95,6 +95,10 @@ float kernel_softmax_factor(float max, float sum, float sink, float *lse);
 /* What the bug `tail_padded` adds to the sum. */
 float kernel_softmax_tail(kernel_run *run, int64_t count, float max);
 
+/* ---- elementwise.c ---- */
+
+float kernel_activation(const ph_node *node, float x); /* fused_linear's */
+
 /* ---- the kernels ---- */
 
 typedef ph_status kernel_function(kernel_run *run);
@@ -106,7 +110,7 @@ typedef struct kernel_row {
 
 const kernel_row *kernel_find(const char *op); /* NULL if there is no kernel */
 
-kernel_function kernel_linear, kernel_matmul;
+kernel_function kernel_linear, kernel_fused_linear, kernel_matmul;
 kernel_function kernel_scaled_scores, kernel_weighted_sum, kernel_attention;
 kernel_function kernel_mask, kernel_softmax, kernel_log_softmax, kernel_hardmax;
 kernel_function kernel_layer_norm, kernel_rms_norm;

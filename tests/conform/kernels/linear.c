@@ -1,4 +1,4 @@
-/* linear and matmul: plain serial sums of products. */
+/* linear, fused_linear and matmul: plain serial sums of products. */
 #include "kernels.h"
 
 /* y [rows, columns] = x [rows, depth] times w, whose element (column, depth) is w[column * across + depth * down]. */
@@ -38,6 +38,18 @@ ph_status kernel_linear(kernel_run *run) {
                .across = in_out ? 1 : depth,
                .down = in_out ? columns : 1};
   multiply(run, &p, run->outputs[0].real);
+  return PH_OK;
+}
+
+ph_status kernel_fused_linear(kernel_run *run) {
+  float *y = run->outputs[0].real;
+  const kernel_array *residual = &run->inputs[3];
+  PH_TRY(kernel_linear(run));
+  for (int64_t i = 0; i < run->outputs[0].count; i++) {
+    float added = residual->present ? residual->real[i] : 0;
+    y[i] = KERNEL_LINE(run, BUG_RESIDUAL_FIRST, kernel_activation(run->node, y[i]) + added,
+                       kernel_activation(run->node, y[i] + added));
+  }
   return PH_OK;
 }
 
