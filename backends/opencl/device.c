@@ -24,6 +24,9 @@ static void apply_limits(ph_device *device, const cl_options *options) {
       .local_memory = lower(found->local_memory, options->local_mem),
       .max_buffer = device->info.max_buffer_bytes,
       .compute_units = found->compute_units,
+      .width = found->vector_width >= 16  ? 16
+               : found->vector_width >= 8 ? 8
+                                          : 4,
   };
   device->first_variant = options->variant;
   device->profile = options->profile;

@@ -1,6 +1,6 @@
 /* What the author of an op sees of the OpenCL backend: a table of ops, each with variants in order of preference, and a
- * small builder with which a variant says what to launch.  The host code (device.c, program.c, plan.c ...) knows no op; the
- * ops (ops/<op>.c beside kernels/<op>.cl) know no OpenCL API. */
+ * small builder with which a variant says what to launch.  The host code (device.c, program.c, plan.c ...) knows no op;
+ * the ops (ops/<op>.c beside kernels/<op>.cl) know no OpenCL API. */
 #ifndef POLYHEAD_OPENCL_OP_H
 #define POLYHEAD_OPENCL_OP_H
 
@@ -17,6 +17,7 @@ typedef struct cl_limits {
   uint64_t local_memory;
   uint64_t max_buffer;
   uint32_t compute_units;
+  uint32_t width; /* floats in a vector that kernels made for this device use: its native ones, 4 to 16 */
 } cl_limits;
 
 typedef struct cl_plan_node cl_plan_node; /* a node being planned */
@@ -25,14 +26,15 @@ typedef struct cl_launch cl_launch;
 enum { CL_PROFILE_BASELINE = 1u << 0, CL_PROFILE_CPU = 1u << 1, CL_PROFILE_GPU = 1u << 2, CL_PROFILE_ALL = 7u };
 
 typedef struct cl_variant {
-  const char *name;     /* "plain": what variant= and `check` call it */
-  const char *file;     /* "linear.cl"; the text of common.cl goes before it */
-  unsigned profiles;    /* in which profiles it is tried */
+  const char *name;              /* "plain": what variant= and `check` call it */
+  const char *file;              /* "linear.cl"; the text of common.cl goes before it */
+  unsigned profiles;             /* in which profiles it is tried */
   ph_dtype stages[PH_STAGE_MAX]; /* what supports() declares; PH_DTYPE_NONE where the op has no such stage */
-  /* May this variant run the node?  Concrete dims; no OpenCL call.  NULL: always.  If not, `reason` says what is missing. */
+  /* May this variant run the node?  Concrete dims; no OpenCL call.  NULL: always.  If not, `reason` says what is
+   * missing. */
   bool (*can_run)(const cl_limits *limits, const ph_graph *graph, const ph_node *node, char reason[192]);
-  /* Adds -D options beyond those that every build gets (below); may look at dtypes, attributes that do not vary, and dims
-   * of constants only.  NULL: none. */
+  /* Adds -D options beyond those that every build gets (below); may look at dtypes, attributes that do not vary, and
+   * dims of constants only.  NULL: none. */
   void (*options)(const ph_graph *graph, const ph_node *node, ph_text *out);
   /* Says what to launch; concrete dims.  A node without output elements is never planned. */
   ph_status (*plan)(cl_plan_node *plan, const ph_graph *graph, const ph_node *node, ph_error *error);
@@ -50,23 +52,24 @@ extern const cl_op *const cl_ops[];
 extern const uint32_t cl_op_count;
 
 /* Every build is given, for each input r and output s that is present, -DIN<r>=<type> and -DOUT<s>=<type> with
- * <type> one of F32 F16 BF16 I32 I64 BOOL; ops whose inputs are `alike` get IN0 for all. */
+ * <type> one of F32 F16 BF16 I32 I64 BOOL; ops whose inputs are `alike` get IN0 for all.  Then -DWIDTH=<4, 8 or 16>,
+ * cl_limits' width. */
 
 /* ---- the builder: valid inside cl_variant.plan() ---- */
 
 const cl_limits *cl_plan_limits(const cl_plan_node *plan);
 
 /* Launches `kernel` over `global` work-items (1 to 3 axes, each at least 1).  The host picks an explicit local size no
- * larger than `local` (a wish; {0} lets it choose) and what kernel and device allow, and rounds `global` up: kernels guard
- * against items past the end.  `exact_local`: the local size must be exactly `local` (kernels with barriers); the variant
- * checked in can_run() that it fits.  Launches of a node run in order.  Returns NULL when out of memory: the argument
- * calls then do nothing and cl_plan_done() reports it. */
+ * larger than `local` (a wish; {0} lets it choose) and what kernel and device allow, and rounds `global` up: kernels
+ * guard against items past the end.  `exact_local`: the local size must be exactly `local` (kernels with barriers); the
+ * variant checked in can_run() that it fits.  Launches of a node run in order.  Returns NULL when out of memory: the
+ * argument calls then do nothing and cl_plan_done() reports it. */
 cl_launch *cl_plan_launch(cl_plan_node *plan, const char *kernel, uint32_t axes, const size_t global[3],
                           const size_t local[3], bool exact_local);
 
 /* Arguments, in the order of the kernel's parameters. */
-void cl_arg_tensor(cl_launch *launch, uint32_t tensor); /* two parameters: __global T *, and ulong first element; PH_NONE
-                                                           gives NULL and 0 */
+void cl_arg_tensor(cl_launch *launch, uint32_t tensor);    /* two parameters: __global T *, and ulong first element;
+                                                              PH_NONE    gives NULL and 0 */
 void cl_arg_workspace(cl_launch *launch, uint64_t offset); /* two parameters: __global float *, and ulong first float */
 void cl_arg_table(cl_launch *launch, uint64_t first); /* two parameters: __global const long *, and ulong first entry */
 void cl_arg_real_table(cl_launch *launch, uint64_t first); /* two parameters: __global const float *, and ulong first */
@@ -77,7 +80,8 @@ void cl_arg_local(cl_launch *launch, size_t bytes); /* one parameter: __local T 
 
 /* Reserves scratch for this node; gives its byte offset for cl_arg_workspace().  Nodes share one area. */
 uint64_t cl_plan_workspace(cl_plan_node *plan, uint64_t bytes);
-/* Puts integers (dims, strides) or reals (a table of frequencies) where kernels can read them; gives the first index. */
+/* Puts integers (dims, strides) or reals (a table of frequencies) where kernels can read them; gives the first index.
+ */
 uint64_t cl_plan_table(cl_plan_node *plan, const int64_t *values, size_t count);
 uint64_t cl_plan_real_table(cl_plan_node *plan, const float *values, size_t count);
 /* PH_OUT_OF_MEMORY if any call above failed; ends every plan(). */

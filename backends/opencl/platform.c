@@ -49,7 +49,7 @@ static uint32_t power_of_two_above(uint32_t value) {
 static cl_int ask_device(cl_platform_id platform, cl_device_id device, cl_found *out, const char **unfit) {
   cl_device_type type = 0;
   cl_bool available = CL_FALSE, compiler = CL_FALSE, little_endian = CL_FALSE, unified = CL_FALSE;
-  cl_uint align_bits = 0, units = 0;
+  cl_uint align_bits = 0, units = 0, width = 0;
   cl_ulong memory = 0, max_buffer = 0, local = 0;
   size_t axes[16] = {1, 1, 1};
   cl_uint axis_count = 0;
@@ -62,6 +62,7 @@ static cl_int ask_device(cl_platform_id platform, cl_device_id device, cl_found 
       (code = ASK(device, CL_DEVICE_HOST_UNIFIED_MEMORY, unified)) ||
       (code = ASK(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, align_bits)) ||
       (code = ASK(device, CL_DEVICE_MAX_COMPUTE_UNITS, units)) ||
+      (code = ASK(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, width)) ||
       (code = ASK(device, CL_DEVICE_GLOBAL_MEM_SIZE, memory)) ||
       (code = ASK(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, max_buffer)) ||
       (code = ASK(device, CL_DEVICE_LOCAL_MEM_SIZE, local)) ||
@@ -85,6 +86,7 @@ static cl_int ask_device(cl_platform_id platform, cl_device_id device, cl_found 
   memcpy(out->max_items, axes, sizeof(out->max_items));
   out->local_memory = local;
   out->compute_units = units;
+  out->vector_width = width;
   unsigned major = 0, minor = 0;
   *unfit = NULL;
   if (!available)

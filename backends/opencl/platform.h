@@ -16,6 +16,7 @@ typedef struct cl_found {
   size_t max_items[3]; /* of one work-group, by axis */
   uint64_t local_memory;
   uint32_t compute_units;
+  uint32_t vector_width; /* the device's own, in floats */
 } cl_found;
 
 /* Fills context->found: GPUs, accelerators, CPUs, PoCL's devices; in the driver's order among equals.  A platform or a

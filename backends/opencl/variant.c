@@ -49,6 +49,7 @@ ph_status cl_variant_options(const ph_device *device, const cl_op *op, const cl_
   for (uint32_t i = 0; i < node->output_count; i++)
     if (node->outputs[i] != PH_NONE)
       ph_text_add(out, " -DOUT%" PRIu32 "=%s", i, type_name(graph->tensors[node->outputs[i]]->dtype));
+  ph_text_add(out, " -DWIDTH=%" PRIu32, device->limits.width);
   if (variant->options != NULL) {
     ph_text_put(out, " ", 1);
     variant->options(graph, node, out);

@@ -252,6 +252,9 @@ static cl_int CL_API_CALL get_device_info(cl_device_id id, cl_device_info what, 
   case CL_DEVICE_MAX_COMPUTE_UNITS:
     number = 4;
     break;
+  case CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT:
+    number = 1;
+    break;
   case CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS:
     number = 3;
     break;

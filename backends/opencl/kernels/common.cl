@@ -101,6 +101,28 @@ static ushort8 bf16_of_eight(float8 value) {
   return convert_ushort8(isnan(value) ? (bits >> 16) | 0x40u : rounded);
 }
 
+/* ---- vectors of the device's own width: WIDTH is 4, 8 or 16 floats ---- */
+
+#define WIDE__(name, width) name##width
+#define WIDE_(name, width)  WIDE__(name, width)
+#define WIDE(name)          WIDE_(name, WIDTH) /* WIDE(float), WIDE(vload), WIDE(as_uint) */
+
+#define LOAD_WIDE(role, pointer, index) PASTE(load_wide_, role)(pointer, index)
+#define load_wide_F32(p, i)             WIDE(vload)(0, (p) + (i))
+#define load_wide_F16(p, i)             WIDE(vload_half)(0, (p) + (i))
+#define load_wide_BF16(p, i)            WIDE(as_float)(WIDE(convert_uint)(WIDE(vload)(0, (p) + (i))) << 16)
+
+#define STORE_WIDE(role, value, pointer, index) PASTE(store_wide_, role)(value, pointer, index)
+#define store_wide_F32(v, p, i)                 WIDE(vstore)(v, 0, (p) + (i))
+#define store_wide_F16(v, p, i)                 WIDE_(WIDE_(vstore_half, WIDTH), _rte)(v, 0, (p) + (i))
+#define store_wide_BF16(v, p, i)                WIDE(vstore)(bf16_of_wide(v), 0, (p) + (i))
+
+static WIDE(ushort) bf16_of_wide(WIDE(float) value) {
+  WIDE(uint) bits = WIDE(as_uint)(value);
+  WIDE(uint) rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  return WIDE(convert_ushort)(isnan(value) ? (bits >> 16) | 0x40u : rounded);
+}
+
 /* ---- eight elements at a time ---- */
 
 /* Defines NAME(pointer, index, stride, left, filler): elements index, index + stride, .. as float8, of which `left` (1
