@@ -36,34 +36,50 @@ static uint64_t all_memory(const ph_memory_report *memory) {
 
 /* ---- the table ---- */
 
-static void add_result(cli_table *table, const char *name, const char *device, const ph_bench_result *result) {
+/* "83 %"; nothing where the device's peak is not known. */
+static cli_text share_text(double rate, double peak) {
+  cli_text out = {""};
+  if (peak > 0) snprintf(out.text, sizeof(out.text), "%.0f %%", 100 * rate / peak);
+  return out;
+}
+
+static void add_result(cli_table *table, const char *name, const char *device, const ph_peak *peak,
+                       const ph_bench_result *result) {
   cli_text first = cli_seconds_text(result->first), median = cli_seconds_text(result->run.median);
   cli_text p10 = cli_seconds_text(result->run.p10), p90 = cli_seconds_text(result->run.p90);
   cli_text inside = cli_seconds_text(result->device.median), cpu = cli_seconds_text(result->cpu);
   cli_text prepare = cli_seconds_text(result->prepare), memory = cli_bytes_text(all_memory(&result->memory));
+  double flop_rate = per_second(result->flops, result), byte_rate = per_second((double)result->bytes, result);
+  cli_text flop_share = share_text(flop_rate, peak->flops), byte_share = share_text(byte_rate, peak->read_bytes);
   char flops[32], bytes[32];
-  snprintf(flops, sizeof(flops), "%.1f", per_second(result->flops, result) * 1e-9);
-  snprintf(bytes, sizeof(bytes), "%.1f", per_second((double)result->bytes, result) * 1e-9);
+  snprintf(flops, sizeof(flops), "%.1f", flop_rate * 1e-9);
+  snprintf(bytes, sizeof(bytes), "%.1f", byte_rate * 1e-9);
   cli_table_add(table, (const char *const[]){name, device, prepare.text, first.text, median.text, p10.text, p90.text,
-                                             result->device.count > 0 ? inside.text : "", flops, bytes, cpu.text,
-                                             memory.text, result->variant});
+                                             result->device.count > 0 ? inside.text : "", flops, flop_share.text, bytes,
+                                             byte_share.text, cpu.text, memory.text, result->variant});
 }
 
 static ph_status print_results(const ph_bench *bench, ph_error *error) {
-  cli_table table = {.columns = "llrrrrrrrrrrl"};
+  cli_table table = {.columns = "llrrrrrrrrrrrrl"};
   cli_table_add(&table, (const char *const[]){"case", "device", "prepare", "first", "median", "p10", "p90", "inside",
-                                              "GFLOP/s", "GB/s", "CPU", "memory", "variant"});
+                                              "GFLOP/s", "peak", "GB/s", "read", "CPU", "memory", "variant"});
   for (uint32_t i = 0; i < ph_bench_case_count(bench); i++)
     for (uint32_t d = 0; d < ph_bench_device_count(bench); d++) {
       const ph_bench_result *result = ph_bench_result_of(bench, i, d);
       const char *device = ph_bench_device(bench, d)->spec;
+      ph_peak peak = ph_bench_peak(bench, d);
       if (result->status == PH_OK)
-        add_result(&table, d == 0 ? ph_bench_case_name(bench, i) : "", device, result);
+        add_result(&table, d == 0 ? ph_bench_case_name(bench, i) : "", device, &peak, result);
       else
         cli_table_add(&table, (const char *const[]){d == 0 ? ph_bench_case_name(bench, i) : "", device, "", "", "", "",
-                                                    "", "", "", "", "", "", ph_status_name(result->status)});
+                                                    "", "", "", "", "", "", "", "", ph_status_name(result->status)});
     }
   return cli_table_print(&table, stdout, error);
+}
+
+static void print_peaks(const ph_bench *bench) {
+  for (uint32_t d = 0; d < ph_bench_device_count(bench); d++)
+    cli_print_peak(ph_bench_device(bench, d), ph_bench_peak(bench, d));
 }
 
 /* What the table has no room for. */
@@ -113,8 +129,14 @@ static json_t *result_json(const char *name, const ph_device_entry *device, cons
 
 static ph_status fill_document(const ph_bench *bench, json_t *to, ph_error *error) {
   json_t *devices = json_array(), *results = json_array();
-  for (uint32_t d = 0; d < ph_bench_device_count(bench); d++)
-    devices = cli_json_append(devices, cli_json_device(ph_bench_device(bench, d)));
+  for (uint32_t d = 0; d < ph_bench_device_count(bench); d++) {
+    json_t *device = cli_json_device(ph_bench_device(bench, d));
+    if (device != NULL && json_object_set_new(device, "peak", cli_json_peak(ph_bench_peak(bench, d))) != 0) {
+      json_decref(device);
+      device = NULL;
+    }
+    devices = cli_json_append(devices, device);
+  }
   for (uint32_t i = 0; i < ph_bench_case_count(bench); i++)
     for (uint32_t d = 0; d < ph_bench_device_count(bench); d++)
       results = cli_json_append(results, result_json(ph_bench_case_name(bench, i), ph_bench_device(bench, d),
@@ -158,6 +180,7 @@ static ph_status run_cases(const cli_options *options, ph_bench *bench, cli_resu
   if (status == PH_OK && result->json != NULL) status = fill_document(bench, result->json, error);
   if (status == PH_OK && result->json == NULL) {
     status = print_results(bench, error);
+    print_peaks(bench);
     print_reasons(bench);
   }
   ph_context_destroy(context);

@@ -5,7 +5,12 @@
 #include "output.h"
 #include "setup.h"
 
-static ph_status print_devices(ph_context *context, ph_error *error) {
+static void print_peaks(ph_context *context) {
+  for (uint32_t i = 0; i < ph_context_device_count(context); i++)
+    cli_print_peak(ph_context_device(context, i), ph_context_peak(context, ph_context_device(context, i)));
+}
+
+static ph_status print_devices(ph_context *context, bool verbose, ph_error *error) {
   cli_table table = {.columns = "lllrl"};
   cli_table_add(&table, (const char *const[]){"device", "kind", "name", "memory", "platform and driver"});
   for (uint32_t i = 0; i < ph_context_device_count(context); i++) {
@@ -19,6 +24,7 @@ static ph_status print_devices(ph_context *context, ph_error *error) {
         &table, (const char *const[]){device->spec, cli_device_kind_text(info->kind), info->name, memory.text, driver});
   }
   PH_TRY(cli_table_print(&table, stdout, error));
+  if (verbose) print_peaks(context);
   for (uint32_t i = 0; i < ph_context_problem_count(context); i++) printf("%s\n", ph_context_problem(context, i));
   return PH_OK;
 }
@@ -36,7 +42,8 @@ static ph_status fill_document(ph_context *context, json_t *json, ph_error *erro
 static ph_status run(const cli_options *options, cli_result *result, ph_error *error) {
   ph_context *context = NULL;
   PH_TRY(cli_context_open(options, &context, error));
-  ph_status status = result->json != NULL ? fill_document(context, result->json, error) : print_devices(context, error);
+  ph_status status = result->json != NULL ? fill_document(context, result->json, error)
+                                          : print_devices(context, options->verbose > 0, error);
   ph_context_destroy(context);
   return status;
 }
@@ -46,6 +53,7 @@ const cli_command cli_devices = {
     .arguments = "",
     .options = CLI_COMMON,
     .summary = "list the devices that -d can name",
-    .text = "Lists the devices of all backends, best first, and why a backend has none.",
+    .text = "Lists the devices of all backends, best first, and why a backend has none; with -v, what\n"
+            "`bench` or `run --profile` measured them to reach.",
     .run = run,
 };

@@ -52,6 +52,11 @@ json_t *cli_json_texts(const char *const *texts) {
   return array;
 }
 
+json_t *cli_json_peak(ph_peak peak) {
+  if (peak.flops == 0) return json_null();
+  return json_pack("{sf sf sf}", "flops", peak.flops, "read_bytes", peak.read_bytes, "triad_bytes", peak.triad_bytes);
+}
+
 static json_t *index_or_null(uint32_t index) {
   return index == PH_NONE ? json_null() : json_integer(index);
 }

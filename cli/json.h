@@ -12,6 +12,7 @@ json_t *cli_json_text(const char *text);
 json_t *cli_json_real(double value);
 json_t *cli_json_list(uint32_t count, const int64_t *items);
 json_t *cli_json_texts(const char *const *texts); /* NULL-terminated; null for NULL */
+json_t *cli_json_peak(ph_peak peak);              /* null where nothing was measured */
 json_t *cli_json_device(const ph_device_entry *device);
 json_t *cli_json_values(const ph_tensor *tensor); /* nested by axis */
 

@@ -36,6 +36,12 @@ void cli_print_warning(const char *message) {
   print_message(CLI_YELLOW, "warning: ", message);
 }
 
+void cli_print_peak(const ph_device_entry *device, ph_peak peak) {
+  if (peak.flops == 0) return;
+  printf("%s was measured to reach %.1f GFLOP/s, %.1f GB/s reading and %.1f GB/s in a triad\n", device->spec,
+         peak.flops * 1e-9, peak.read_bytes * 1e-9, peak.triad_bytes * 1e-9);
+}
+
 void cli_table_add(cli_table *table, const char *const *cells) {
   size_t columns = strlen(table->columns);
   if (table->failed || !ph_grow(&table->cells, &table->capacity, table->count + columns, sizeof(char *))) {

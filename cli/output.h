@@ -26,6 +26,9 @@ void cli_table_add(cli_table *table, const char *const *cells); /* one text for 
 /* Prints what was added and empties the table. */
 PH_NODISCARD ph_status cli_table_print(cli_table *table, FILE *to, ph_error *error);
 
+/* A line with what a device was measured to reach; nothing where it was not. */
+void cli_print_peak(const ph_device_entry *device, ph_peak peak);
+
 typedef struct cli_text {
   char text[192];
 } cli_text;

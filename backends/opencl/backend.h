@@ -56,6 +56,7 @@ PH_NODISCARD ph_status cl_finish(ph_queue *queue, ph_error *error);
 PH_NODISCARD ph_status cl_buffer_map(ph_queue *queue, ph_buffer *buffer, uint64_t offset, uint64_t bytes,
                                      uint32_t flags, void **out, ph_error *error);
 PH_NODISCARD ph_status cl_buffer_unmap(ph_queue *queue, ph_buffer *buffer, ph_error *error);
+PH_NODISCARD ph_status cl_device_peak(ph_device *device, ph_peak *out, ph_error *error);
 
 /* Members of a ph_backend initialiser, all but name, summary and open. */
 #define CL_BACKEND_COMMON                                                                                              \
@@ -66,7 +67,7 @@ PH_NODISCARD ph_status cl_buffer_unmap(ph_queue *queue, ph_buffer *buffer, ph_er
   .program_create = cl_program_create, .program_destroy = cl_program_destroy, .plan_create = cl_plan_create,           \
   .plan_destroy = cl_plan_destroy, .queue_create = cl_queue_create, .queue_destroy = cl_queue_destroy,                 \
   .write = cl_write, .read = cl_read, .execute = cl_execute, .finish = cl_finish, .buffer_map = cl_buffer_map,         \
-  .buffer_unmap = cl_buffer_unmap
+  .buffer_unmap = cl_buffer_unmap, .device_peak = cl_device_peak
 #define CL_BACKEND_VERSION "0.1.0"
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "bench/cases.h"
 #include "bench/lane.h"
+#include "runtime/peak.h"
 
 struct ph_bench {
   ph_arena arena;
@@ -12,6 +13,7 @@ struct ph_bench {
   ph_bench_cases cases;
   ph_bench_result *results; /* by case and device */
   const ph_device_entry **devices;
+  ph_peak *peaks; /* by device */
 };
 
 static const char *const any_device[] = {"auto"};
@@ -29,7 +31,8 @@ ph_status ph_bench_open(const ph_bench_options *options, ph_bench **out, ph_erro
     bench->results = ph_arena_array(&bench->arena, (size_t)bench->cases.count * bench->options.device_count,
                                     sizeof(*bench->results));
     bench->devices = ph_arena_array(&bench->arena, bench->options.device_count, sizeof(*bench->devices));
-    if (bench->results == NULL || bench->devices == NULL) status = ph_fail_memory(error);
+    bench->peaks = ph_arena_array(&bench->arena, bench->options.device_count, sizeof(*bench->peaks));
+    if (bench->results == NULL || bench->devices == NULL || bench->peaks == NULL) status = ph_fail_memory(error);
   }
   if (status == PH_OK)
     *out = bench;
@@ -95,15 +98,30 @@ static ph_status run_case(ph_bench *bench, uint32_t index, ph_context *context, 
   return status;
 }
 
+/* Keeps the better of what was measured before and now. */
+static ph_status measure_peaks(ph_bench *bench, ph_context *context, ph_open_device **devices, ph_error *error) {
+  for (uint32_t d = 0; d < bench->options.device_count; d++) {
+    ph_peak found, *best = &bench->peaks[d];
+    if (devices[d] == NULL) continue;
+    PH_TRY(ph_peak_measure(context, devices[d], &found, error));
+    if (found.flops > best->flops) best->flops = found.flops;
+    if (found.read_bytes > best->read_bytes) best->read_bytes = found.read_bytes;
+    if (found.triad_bytes > best->triad_bytes) best->triad_bytes = found.triad_bytes;
+  }
+  return PH_OK;
+}
+
 ph_status ph_bench_run(ph_bench *bench, ph_context *context, ph_error *error) {
   ph_open_device **devices = ph_new_array(bench->options.device_count, sizeof(*devices));
   if (devices == NULL) return ph_fail_memory(error);
   ph_status status = open_devices(bench, context, devices, error);
+  if (status == PH_OK) status = measure_peaks(bench, context, devices, error);
   for (uint32_t i = 0; i < bench->cases.count && status == PH_OK; i++) {
     if (bench->options.before != NULL)
       bench->options.before(bench->options.user, i, bench->cases.count, bench->cases.items[i].name);
     status = run_case(bench, i, context, devices, error);
   }
+  if (status == PH_OK) status = measure_peaks(bench, context, devices, error);
   for (uint32_t d = 0; d < bench->options.device_count; d++) ph_open_device_close(devices[d]);
   free(devices);
   return status;
@@ -122,6 +140,9 @@ uint32_t ph_bench_device_count(const ph_bench *bench) {
 }
 const ph_device_entry *ph_bench_device(const ph_bench *bench, uint32_t device) {
   return bench->devices[device];
+}
+ph_peak ph_bench_peak(const ph_bench *bench, uint32_t device) {
+  return bench->peaks[device];
 }
 const ph_bench_result *ph_bench_result_of(const ph_bench *bench, uint32_t index, uint32_t device) {
   return &bench->results[(size_t)index * bench->options.device_count + device];

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "runtime/peak.h"
 #include "runtime/registry.h"
 
 /* ---- log ---- */
@@ -117,6 +118,12 @@ const ph_device_entry *ph_context_device(ph_context *context, uint32_t index) {
     index -= context->slots[i].device_count;
   }
   return NULL;
+}
+
+ph_peak ph_context_peak(ph_context *context, const ph_device_entry *device) {
+  ph_peak peak;
+  (void)ph_peak_cached(context, device, &peak);
+  return peak;
 }
 
 uint32_t ph_context_problem_count(ph_context *context) {

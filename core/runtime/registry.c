@@ -54,6 +54,13 @@ static const char *cache_folder(ph_context *context) {
   return context->cache_folder;
 }
 
+const char *ph_context_cache_folder(ph_context *context) {
+  pthread_mutex_lock(&context->lock);
+  const char *folder = cache_folder(context);
+  pthread_mutex_unlock(&context->lock);
+  return folder;
+}
+
 static const char *add_problem(ph_backend_slot *slot, const char *text) {
   ph_context *context = slot->context;
   const char *line = ph_arena_text(&context->arena, "%s: %s", slot->name, text);

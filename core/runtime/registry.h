@@ -42,6 +42,9 @@ void ph_backend_slot_init(ph_backend_slot *slot, ph_context *context, const ph_p
 void ph_backend_slot_need(ph_backend_slot *slot);
 void ph_backend_slot_close(ph_backend_slot *slot);
 
+/* The folder for what is kept on disk, or NULL; any thread. */
+const char *ph_context_cache_folder(ph_context *context);
+
 /* Fills what a backend may leave out, so that there is always a message: `call` failed with `status`. */
 void ph_backend_complete_error(ph_error *error, ph_status status, const char *call);
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "runtime/peak.h"
 #include "runtime/session.h"
 
 const ph_device_entry *ph_session_device(const ph_session *session) {
@@ -77,6 +78,11 @@ ph_memory_report ph_session_memory(const ph_session *session) {
     memory.workspace += ph_segment_workspace_bytes(plan->segments[i]);
   }
   return memory;
+}
+
+ph_status ph_session_peak(ph_session *session, ph_peak *out, ph_error *error) {
+  if (ph_peak_cached(session->context, session->device->entry, out)) return PH_OK;
+  return ph_peak_measure(session->context, session->device, out, error);
 }
 
 uint32_t ph_session_dim_count(const ph_session *session) {

@@ -17,11 +17,11 @@ static void test_rejected(void **state) {
     ph_status status;
     const char *parts[2];
   } cases[] = {
-      {"next_major", "next_major.so", PH_INCOMPATIBLE, {"plugin ABI 2.0", "has 1.0"}},
-      {"last_major", "last_major.so", PH_INCOMPATIBLE, {"plugin ABI 0.9", "has 1.0"}},
+      {"next_major", "next_major.so", PH_INCOMPATIBLE, {"plugin ABI 2.0", "has 1.1"}},
+      {"last_major", "last_major.so", PH_INCOMPATIBLE, {"plugin ABI 0.9", "has 1.1"}},
       {"short_size", "short_size.so", PH_INCOMPATIBLE, {"struct_size is", "needs at least"}},
       {"tiny_size", "tiny_size.so", PH_INCOMPATIBLE, {"struct_size of 4 bytes", ""}},
-      {"refuses_abi", "refuses_abi.so", PH_INCOMPATIBLE, {"cannot serve plugin ABI 1.0", ""}},
+      {"refuses_abi", "refuses_abi.so", PH_INCOMPATIBLE, {"cannot serve plugin ABI 1.1", ""}},
       {"null_entry", "null_entry.so", PH_INCOMPATIBLE, {"required entry 'supports' is NULL", ""}},
       {"odd_name", "odd_name.so", PH_INCOMPATIBLE, {"'Odd-Name'", "[a-z][a-z0-9_]*"}},
       {"named_auto", "named_auto.so", PH_INCOMPATIBLE, {"'auto'", ""}},

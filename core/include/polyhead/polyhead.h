@@ -65,6 +65,10 @@ PH_API const ph_device_entry *ph_context_device(ph_context *context, uint32_t in
 PH_API uint32_t ph_context_problem_count(ph_context *context);
 PH_API const char *ph_context_problem(ph_context *context, uint32_t index); /* "opencl: no OpenCL platform ..." */
 
+/* What the device was measured to reach at most (backend.h), by a bench or a profile on this machine; all 0 where nothing
+ * was measured yet. */
+PH_API ph_peak ph_context_peak(ph_context *context, const ph_device_entry *device);
+
 /* ---- model: a config file --------------------------------------------------------------------------------------- */
 
 typedef struct ph_model ph_model;
@@ -176,6 +180,9 @@ typedef struct ph_memory_report {
   uint64_t inputs, outputs, constants, arena, workspace; /* bytes */
 } ph_memory_report;
 PH_API ph_memory_report ph_session_memory(const ph_session *session);
+/* What the session's device reaches at most: as an earlier run measured it, else measured now, which takes a second; all 0
+ * where it cannot be measured. */
+PH_API PH_NODISCARD ph_status ph_session_peak(ph_session *session, ph_peak *out, ph_error *error);
 /* The dims as bound: name and value. */
 PH_API uint32_t ph_session_dim_count(const ph_session *session);
 PH_API const char *ph_session_dim(const ph_session *session, uint32_t index, int64_t *out_value);
@@ -427,6 +434,9 @@ PH_API const char *ph_bench_case_name(const ph_bench *bench, uint32_t index);
 PH_API PH_NODISCARD ph_status ph_bench_run(ph_bench *bench, ph_context *context, ph_error *error);
 PH_API uint32_t ph_bench_device_count(const ph_bench *bench);
 PH_API const ph_device_entry *ph_bench_device(const ph_bench *bench, uint32_t device); /* after the run */
+/* What the device reached at most, measured before the first case and after the last: the better of the two.  All 0 where it
+ * measures nothing. */
+PH_API ph_peak ph_bench_peak(const ph_bench *bench, uint32_t device);
 PH_API const ph_bench_result *ph_bench_result_of(const ph_bench *bench, uint32_t index, uint32_t device);
 
 /* ---- plugins check: is a plugin well made? --------------------------------------------------------------------------- */

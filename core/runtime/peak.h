@@ -1,0 +1,14 @@
+/* What devices reach at most, as they measure it themselves (ph_backend.device_peak), kept in the cache folder. */
+#ifndef POLYHEAD_RUNTIME_PEAK_H
+#define POLYHEAD_RUNTIME_PEAK_H
+
+#include "runtime/context.h"
+
+/* Measures, which takes a second, and keeps the answer.  All 0 where the backend measures nothing; that is no failure.
+ */
+PH_NODISCARD ph_status ph_peak_measure(ph_context *context, const ph_open_device *device, ph_peak *out,
+                                       ph_error *error);
+/* What an earlier run on this machine measured, with this driver; false where none did. */
+bool ph_peak_cached(ph_context *context, const ph_device_entry *device, ph_peak *out);
+
+#endif
