@@ -54,6 +54,6 @@ const cli_command cli_devices = {
     .options = CLI_COMMON,
     .summary = "list the devices that -d can name",
     .text = "Lists the devices of all backends, best first, and why a backend has none; with -v, what\n"
-            "`bench` or `run --profile` measured them to reach.",
+            "a bench or a profile measured them to reach.",
     .run = run,
 };
