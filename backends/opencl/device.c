@@ -13,6 +13,11 @@ static uint64_t lower(uint64_t own, uint64_t pretended) {
   return pretended > 0 && pretended < own ? pretended : own;
 }
 
+/* Kernels know vectors of 4, 8 and 16 floats; a compiler splits what is wider than the registers. */
+static uint32_t usable_width(uint32_t native) {
+  return native >= 16 ? 16 : native >= 8 ? 8 : 4;
+}
+
 static void apply_limits(ph_device *device, const cl_options *options) {
   const cl_found *found = device->found;
   device->info = found->info;
@@ -24,9 +29,7 @@ static void apply_limits(ph_device *device, const cl_options *options) {
       .local_memory = lower(found->local_memory, options->local_mem),
       .max_buffer = device->info.max_buffer_bytes,
       .compute_units = found->compute_units,
-      .width = found->vector_width >= 16  ? 16
-               : found->vector_width >= 8 ? 8
-                                          : 4,
+      .width = options->vector_width > 0 ? (uint32_t)options->vector_width : usable_width(found->vector_width),
   };
   device->first_variant = options->variant;
   device->profile = options->profile;

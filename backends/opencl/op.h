@@ -27,7 +27,7 @@ enum { CL_PROFILE_BASELINE = 1u << 0, CL_PROFILE_CPU = 1u << 1, CL_PROFILE_GPU =
 
 typedef struct cl_variant {
   const char *name;              /* "plain": what variant= and `check` call it */
-  const char *file;              /* "linear.cl"; the text of common.cl goes before it */
+  const char *file;              /* "linear.cl", or several with blanks between; after common.cl */
   unsigned profiles;             /* in which profiles it is tried */
   ph_dtype stages[PH_STAGE_MAX]; /* what supports() declares; PH_DTYPE_NONE where the op has no such stage */
   /* May this variant run the node?  Concrete dims; no OpenCL call.  NULL: always.  If not, `reason` says what is

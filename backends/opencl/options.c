@@ -76,13 +76,19 @@ ph_status cl_options_read(const ph_option *options, uint32_t count, cl_options *
       PH_TRY(read_number(key, value, &out->max_alloc, error));
     else if (strcmp(key, "align_bits") == 0)
       PH_TRY(read_number(key, value, &out->align_bits, error));
+    else if (strcmp(key, "vector_width") == 0)
+      PH_TRY(read_number(key, value, &out->vector_width, error));
     else
       return ph_fail(error, PH_INVALID,
-                     "unknown option '%s'; known are profile, variant, max_wg, local_mem, align_bits, max_alloc", key);
+                     "unknown option '%s'; known are profile, variant, max_wg, local_mem, align_bits, max_alloc, "
+                     "vector_width",
+                     key);
   }
   if (out->align_bits > 0 &&
       (out->align_bits < 8 || out->align_bits > 1u << 24 || (out->align_bits & (out->align_bits - 1)) != 0))
     return ph_fail(error, PH_INVALID, "align_bits=%llu: a power of two from 8 to 16777216 is needed",
                    (unsigned long long)out->align_bits);
+  if (out->vector_width != 0 && out->vector_width != 4 && out->vector_width != 8 && out->vector_width != 16)
+    return ph_fail(error, PH_INVALID, "vector_width=%llu: 4, 8 or 16 is needed", (unsigned long long)out->vector_width);
   return PH_OK;
 }

@@ -9,6 +9,7 @@ typedef struct cl_options {
   const char *variant; /* tried first, wherever it can run; a name from the table, or NULL */
   /* Lower (for align_bits: higher) than the device's own, or 0. */
   uint64_t max_wg, local_mem, align_bits, max_alloc;
+  uint64_t vector_width; /* 4, 8 or 16 instead of the device's own, or 0 */
 } cl_options;
 
 /* PH_INVALID with the names that are known, or the values that are accepted. */

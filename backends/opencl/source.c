@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* secure_getenv */
 #include "opencl/source.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,10 @@ static ph_status add_from_folder(const char *folder, const char *file, ph_text *
   return status;
 }
 
-static ph_status add_file(const char *folder, const char *file, ph_text *out, ph_error *error) {
+/* The file whose name is the first `length` characters of `name`. */
+static ph_status add_file(const char *folder, const char *name, size_t length, ph_text *out, ph_error *error) {
+  char file[64];
+  snprintf(file, sizeof(file), "%.*s", (int)length, name);
   ph_text_add(out, "#line 1 \"%s\"\n", file);
   if (folder != NULL) {
     PH_TRY(add_from_folder(folder, file, out, error));
@@ -44,7 +48,12 @@ static ph_status add_file(const char *folder, const char *file, ph_text *out, ph
 }
 
 ph_status cl_source(const char *folder, const char *file, ph_text *out, ph_error *error) {
-  PH_TRY(add_file(folder, "common.cl", out, error));
-  PH_TRY(add_file(folder, file, out, error));
+  const char *common = "common.cl";
+  PH_TRY(add_file(folder, common, strlen(common), out, error));
+  for (const char *at = file; *at != '\0';) {
+    size_t length = strcspn(at, " ");
+    PH_TRY(add_file(folder, at, length, out, error));
+    at += length + strspn(at + length, " ");
+  }
   return out->failed ? ph_fail_memory(error) : PH_OK;
 }

@@ -19,7 +19,8 @@ extern const cl_kernel_file cl_kernel_files[];
  * environment. */
 PH_NODISCARD ph_status cl_kernel_folder(char **out, ph_error *error);
 
-/* What is given to the compiler: common.cl, then `file`, with #line marks.  From `folder` where it is not NULL. */
+/* What is given to the compiler: common.cl, then each of `file` (names with blanks between), with #line marks.  From
+ * `folder` where it is not NULL. */
 PH_NODISCARD ph_status cl_source(const char *folder, const char *file, ph_text *out, ph_error *error);
 
 #endif

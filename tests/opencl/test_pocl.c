@@ -159,7 +159,7 @@ static void bad_options_name_the_good_ones(void **state) {
   static const struct {
     const char *options, *part;
   } cases[] = {
-      {"max_group=7", "known are profile, variant, max_wg, local_mem, align_bits, max_alloc"},
+      {"max_group=7", "known are profile, variant, max_wg, local_mem, align_bits, max_alloc, vector_width"},
       {"profile=fast", "baseline, cpu, gpu"},
       {"variant=quick", "there are fast, careful"},
       {"max_wg=0", "at least 1"},
@@ -169,6 +169,7 @@ static void bad_options_name_the_good_ones(void **state) {
       {"local_mem=99999999999999999999", "at least 1"},
       {"align_bits=1000", "power of two"},
       {"align_bits=4", "power of two"},
+      {"vector_width=5", "4, 8 or 16"},
   };
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     toy_host host;

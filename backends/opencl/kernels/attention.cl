@@ -7,46 +7,11 @@
  * for as many heads, or rows of one head, as the workspace holds.  Rows go in tiles of four, and a tile touches only
  * the keys between the first and the last that one of its rows may see. */
 
-#ifndef HAS_SINKS
-#define IN7 F32
-#endif
-#ifndef HAS_LSE
-#define OUT1 F32
-#endif
-
 enum { TILE = 4 };
 #define BLOCK 512 /* keys */
 
-/* `shape`: these.  A strip is `heads` heads from `head_first` on (batch and head counted through), and of each
- * `rows` rows from `row_first` on, which is a multiple of TILE. */
-enum {
-  QUERIES,
-  KEYS,
-  DEPTH,
-  VALUE_DEPTH,
-  HEADS,
-  GROUP,
-  Q_BATCH,
-  Q_HEAD,
-  Q_ROW,
-  Q_COLUMN,
-  K_BATCH,
-  K_HEAD,
-  K_ROW,
-  K_COLUMN,
-  V_BATCH,
-  V_HEAD,
-  V_ROW,
-  V_COLUMN,
-  Y_BATCH,
-  Y_HEAD,
-  Y_ROW,
-  Y_COLUMN,
-  LSE_BATCH,
-  LSE_HEAD,
-  LSE_ROW
-};
-
+/* A strip is `heads` heads from `head_first` on (batch and head counted through), and of each `rows` rows from
+ * `row_first` on, which is a multiple of TILE. */
 #define STRIP __global const long *shape, ulong shape_first, ulong head_first, ulong heads, ulong row_first, ulong rows
 
 DEFINE_LOAD_EIGHT(eight_of_v, IN2)
@@ -54,25 +19,10 @@ DEFINE_LOAD_EIGHT(eight_of_scores, F32)
 DEFINE_STORE_EIGHT(store_eight_scores, F32)
 DEFINE_STORE_EIGHT(store_eight_of_y, OUT0)
 
-/* The first key that a row of the tile at `query` may see, and the one after the last. */
-static ulong2 visible_keys(ulong batch, ulong query, ulong queries, ulong keys, RULE_PARAMETERS) {
-  long low = 0, high = (long)keys;
-#ifdef HAS_LENGTHS
-  high = min(high, lengths[lengths_first + batch * rules[RULE_LENGTHS_STRIDE]]);
-#endif
-#if !defined(RING) && (defined(CAUSAL) || defined(WINDOW))
-  long first = position_of(batch, query, offset, offset_first, rules);
-  long last = position_of(batch, (long)min(query + TILE, queries) - 1, offset, offset_first, rules);
-#ifdef CAUSAL
-  high = min(high, add_sat(last, 1L));
-#endif
-#ifdef WINDOW
-  if (rules[RULE_RIGHT] >= 0) high = min(high, add_sat(add_sat(last, rules[RULE_RIGHT]), 1L));
-  if (rules[RULE_LEFT] >= 0) low = max(low, sub_sat(first, rules[RULE_LEFT]));
-#endif
-#endif
-  low = min(low, (long)keys);
-  return (ulong2)((ulong)low, (ulong)max(low, high));
+/* The keys that a row of the tile at `query` may see. */
+static ulong2 tile_keys(ulong batch, ulong query, __global const long *shape, RULE_PARAMETERS) {
+  long last = min((long)query + TILE, shape[QUERIES]) - 1;
+  return convert_ulong2(visible_keys((long)batch, (long)query, last, RULE_ARGUMENTS));
 }
 
 /* A tile of four rows by four keys per work-item.  Rows and keys past the end repeat the last one and are not stored.
@@ -87,7 +37,7 @@ __kernel void attention_scores(__global const TYPE(IN0) * q, ulong q_first, __gl
   if (key >= keys || row >= rows || strip_head >= heads) return;
   ulong head = (head_first + strip_head) % (ulong)shape[HEADS], batch = (head_first + strip_head) / (ulong)shape[HEADS];
   ulong query = row_first + row;
-  ulong2 visible = visible_keys(batch, query, shape[QUERIES], keys, RULE_ARGUMENTS);
+  ulong2 visible = tile_keys(batch, query, shape, RULE_ARGUMENTS);
   if (key + 4 <= visible.x || key >= visible.y) return;
 
   ulong q_head = q_first + batch * shape[Q_BATCH] + head * shape[Q_HEAD];
@@ -136,7 +86,7 @@ __kernel void attention_weights(RULE_PARAMETERS, __global const TYPE(IN7) * sink
   if (row >= rows || strip_head >= heads) return;
   ulong batch = (head_first + strip_head) / (ulong)shape[HEADS];
   ulong query = row_first + row;
-  ulong2 visible = visible_keys(batch, query / TILE * TILE, shape[QUERIES], keys, RULE_ARGUMENTS);
+  ulong2 visible = tile_keys(batch, query / TILE * TILE, shape, RULE_ARGUMENTS);
   __global float *s = scores + scores_first + (strip_head * rows + row) * keys;
 
   float sink = -INFINITY;
@@ -190,7 +140,7 @@ __kernel void attention_mix(RULE_PARAMETERS, __global const TYPE(IN2) * v, ulong
   if (column >= columns || row >= rows || strip_head >= heads) return;
   ulong head = (head_first + strip_head) % (ulong)shape[HEADS], batch = (head_first + strip_head) / (ulong)shape[HEADS];
   ulong query = row_first + row;
-  ulong2 visible = visible_keys(batch, query, shape[QUERIES], keys, RULE_ARGUMENTS);
+  ulong2 visible = tile_keys(batch, query, shape, RULE_ARGUMENTS);
 
   ulong v_at = v_first + batch * shape[V_BATCH] + head / (ulong)shape[GROUP] * shape[V_HEAD];
   ulong second = column + 8 < columns ? column + 8 : column;

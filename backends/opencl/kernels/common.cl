@@ -277,6 +277,26 @@ static long position_of(long batch, long query, __global const long *offset, ulo
 #endif
 }
 
+/* The keys that a query may see by place and lengths: from .x on, before .y, within 0 .. the number of keys.  Neither
+ * falls from one query to the next.  In a ring places say nothing about where keys lie. */
+static long2 keys_of_query(long batch, long query, RULE_PARAMETERS) {
+  long low = 0, high = rules[RULE_KEYS];
+#if !defined(RING) && (defined(CAUSAL) || defined(WINDOW))
+  long place = position_of(batch, query, offset, offset_first, rules);
+#ifdef CAUSAL
+  high = min(high, add_sat(place, 1L));
+#endif
+#ifdef WINDOW
+  if (rules[RULE_RIGHT] >= 0) high = min(high, add_sat(add_sat(place, rules[RULE_RIGHT]), 1L));
+  if (rules[RULE_LEFT] >= 0) low = max(low, sub_sat(place, rules[RULE_LEFT]));
+#endif
+#endif
+#ifdef HAS_LENGTHS
+  high = min(high, lengths[lengths_first + (ulong)(batch * rules[RULE_LENGTHS_STRIDE])]);
+#endif
+  return (long2)(min(low, rules[RULE_KEYS]), max(high, 0L));
+}
+
 /* The score of a query for a key after biases: -inf where it may not attend.  What a forbidden score or bias holds is
  * selected away at the end, so that NaN and Inf there leave no trace. */
 static float ruled_score(float score, long batch, long head, long query, long key, RULE_PARAMETERS) {

@@ -93,7 +93,7 @@ static void options_attention(const ph_graph *graph, const ph_node *node, ph_tex
 
 static const cl_variant attention_variants[] = {
     {.name = "strips",
-     .file = "attention.cl",
+     .file = "attention_shape.cl attention.cl",
      .profiles = CL_PROFILE_ALL,
      .stages = {[PH_STAGE_SCORE] = PH_F32, [PH_STAGE_WEIGHT] = PH_F32, [PH_STAGE_ACCUM] = PH_F32},
      .options = options_attention,
