@@ -135,6 +135,7 @@ static const ph_backend backend = {
     .finish = blas_finish,
     .buffer_map = blas_buffer_map,
     .buffer_unmap = blas_buffer_unmap,
+    .buffer_wrap = blas_buffer_wrap,
 };
 
 const ph_backend *ph_blas_backend(void) {

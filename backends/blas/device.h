@@ -14,6 +14,7 @@ struct ph_device {
 struct ph_buffer {
   void *memory;
   uint64_t bytes;
+  bool lent; /* the memory is the host's */
 };
 
 /* Work is done when it is queued. */
@@ -23,6 +24,7 @@ struct ph_queue {
 
 /* As the functions of the same name in ph_backend. */
 ph_status blas_buffer_create(ph_device *device, uint64_t bytes, ph_buffer **out, ph_error *error);
+ph_status blas_buffer_wrap(ph_device *device, void *memory, uint64_t bytes, ph_buffer **out, ph_error *error);
 void blas_buffer_destroy(ph_buffer *buffer);
 ph_status blas_queue_create(ph_device *device, uint32_t flags, ph_queue **out, ph_error *error);
 void blas_queue_destroy(ph_queue *queue);

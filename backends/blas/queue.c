@@ -21,9 +21,18 @@ ph_status blas_buffer_create(ph_device *device, uint64_t bytes, ph_buffer **out,
   return PH_OK;
 }
 
+ph_status blas_buffer_wrap(ph_device *device, void *memory, uint64_t bytes, ph_buffer **out, ph_error *error) {
+  (void)device;
+  ph_buffer *buffer = ph_new_array(1, sizeof(*buffer));
+  if (buffer == NULL) return ph_fail_memory(error);
+  *buffer = (ph_buffer){.memory = memory, .bytes = bytes, .lent = true};
+  *out = buffer;
+  return PH_OK;
+}
+
 void blas_buffer_destroy(ph_buffer *buffer) {
   if (buffer == NULL) return;
-  free(buffer->memory);
+  if (!buffer->lent) free(buffer->memory);
   free(buffer);
 }
 

@@ -7,6 +7,7 @@
 struct ph_buffer {
   ph_device *device;
   cl_mem cl;
+  uint64_t number; /* never given twice on a device, unlike the address of `cl` */
   uint64_t bytes;
   void *mapped; /* NULL unless it is mapped */
 };

@@ -4,6 +4,7 @@
 
 #include <CL/cl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "opencl/backend.h"
 #include "opencl/op.h"
@@ -16,6 +17,7 @@ struct ph_device {
   unsigned profile;          /* one of CL_PROFILE_* */
   const char *first_variant; /* the option variant=, or NULL */
   cl_context cl;
+  atomic_uint_least64_t buffers_made;
   char *kernel_folder;  /* read .cl files from there instead of those built in; or NULL */
   pthread_mutex_t lock; /* over what follows */
   struct cl_build *builds;

@@ -20,6 +20,10 @@ static ph_status check_place(const ph_binding *binding, uint64_t bytes, uint32_t
   return PH_OK;
 }
 
+static cl_place place_of(const ph_binding *binding) {
+  return (cl_place){.memory = binding->buffer->cl, .buffer = binding->buffer->number, .offset = binding->offset};
+}
+
 static ph_status place_tensors(ph_plan *plan, const ph_binding *bindings, uint32_t count, ph_error *error) {
   memset(plan->places, 0, plan->tensor_count * sizeof(*plan->places));
   for (uint32_t i = 0; i < count; i++) {
@@ -28,7 +32,7 @@ static ph_status place_tensors(ph_plan *plan, const ph_binding *bindings, uint32
     const cl_plan_tensor *known = &plan->tensors[tensor];
     if (known->bytes == 0) continue;
     PH_TRY(check_place(&bindings[i], known->bytes, known->element, "tensor", tensor, error));
-    plan->places[tensor] = (cl_place){.memory = bindings[i].buffer->cl, .offset = bindings[i].offset};
+    plan->places[tensor] = place_of(&bindings[i]);
   }
   return PH_OK;
 }
@@ -41,28 +45,36 @@ static ph_status bind(ph_plan *plan, const ph_binding *bindings, uint32_t count,
     PH_TRY(check_place(workspace, plan->workspace, sizeof(float), "workspace", 0, error));
   }
   for (size_t i = 0; i < plan->slot_count; i++) {
-    const cl_slot *slot = &plan->slots[i];
+    cl_slot *slot = &plan->slots[i];
     cl_place place;
     uint32_t element = sizeof(float);
     if (slot->tensor == PH_NONE) {
-      place = (cl_place){.memory = workspace->buffer->cl, .offset = workspace->offset + slot->offset};
+      place = place_of(workspace);
+      place.offset += slot->offset;
     } else {
       place = plan->places[slot->tensor];
       element = plan->tensors[slot->tensor].element;
       if (place.memory == NULL && plan->tensors[slot->tensor].bytes > 0)
         return ph_fail(error, PH_INVALID, "tensor %" PRIu32 " is not bound", slot->tensor);
     }
+    if (slot->set && slot->set_buffer == place.buffer && slot->set_offset == place.offset) continue;
+    slot->set = false;
     PH_TRY(cl_kernel_set_buffer(slot->kernel, slot->parameter, place.memory, place.offset / element, error));
+    slot->set = true;
+    slot->set_buffer = place.buffer;
+    slot->set_offset = place.offset;
   }
   return PH_OK;
 }
 
 /* Those whose binaries are still to be kept, so that finish() does it. */
-static ph_status note_builds(ph_queue *queue, const ph_plan *plan, ph_error *error) {
+static ph_status note_builds(ph_queue *queue, ph_plan *plan, ph_error *error) {
+  if (plan->noted) return PH_OK;
   if (!ph_grow(&queue->launched, &queue->launched_capacity, queue->launched_count + plan->build_count,
                sizeof(cl_build *)))
     return ph_fail_memory(error);
   for (size_t i = 0; i < plan->build_count; i++) queue->launched[queue->launched_count++] = plan->builds[i];
+  plan->noted = true;
   return PH_OK;
 }
 

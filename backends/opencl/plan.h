@@ -21,6 +21,8 @@ typedef struct cl_slot {
   cl_uint parameter;
   uint32_t tensor;
   uint64_t offset; /* workspace: bytes from its start */
+  bool set;
+  uint64_t set_buffer, set_offset; /* what the kernel was given last: ph_buffer.number, bytes */
 } cl_slot;
 
 typedef struct cl_plan_tensor {
@@ -32,6 +34,7 @@ typedef struct cl_plan_tensor {
 /* Where a tensor is in this run. */
 typedef struct cl_place {
   cl_mem memory;
+  uint64_t buffer; /* its number; 0 where there is none */
   uint64_t offset; /* bytes */
 } cl_place;
 
@@ -46,6 +49,7 @@ struct ph_plan {
   cl_mem *tables;    /* read-only integers, then reals; one, unless the device's buffers are small */
   size_t step_count, step_capacity, slot_count, slot_capacity, build_count, build_capacity, table_count, table_capacity;
   uint64_t workspace;
+  bool noted; /* a queue knows its builds and will save them */
 };
 
 #endif

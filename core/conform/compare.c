@@ -114,7 +114,7 @@ static ph_status judge_whole(comparer *c, uint32_t index, const ph_tensor *expec
  * node differs already that limit would say nothing, and is not sought. */
 static ph_status end_to_end(comparer *c, ph_tensor *const *inputs) {
   uint32_t count = c->session->output_count;
-  const uint32_t *outputs = c->session->output_values;
+  const uint32_t *outputs = c->session->current->output_values;
   double *limits = ph_new_array(count, sizeof(*limits));
   ph_tensor **expected = ph_new_array(count, sizeof(*expected));
   ph_status status = limits != NULL && expected != NULL ? PH_OK : ph_fail_memory(c->error);

@@ -35,7 +35,7 @@ double ph_largest_difference(const ph_tensor *a, const ph_tensor *b) {
 static ph_status run(ph_session *session, ph_tensor *const *inputs, ph_tensor **expected, double *limits,
                      ph_whole_result *out, ph_error *error) {
   const ph_session_plan *plan = session->current;
-  PH_TRY(ph_jitter_limits(plan->net, plan->placements, inputs, session->output_values, expected, session->output_count,
+  PH_TRY(ph_jitter_limits(plan->net, plan->placements, inputs, session->current->output_values, expected, session->output_count,
                           limits, error));
   PH_TRY(ph_session_run(session, error));
   double worst = -1;
@@ -59,7 +59,7 @@ ph_status ph_whole_run(ph_session *session, ph_tensor *const *inputs, ph_tensor 
   ph_tensor **values = ph_new_array(count, sizeof(*values));
   *out = (ph_whole_result){.pass = true, .output = PH_NONE};
   ph_status status = limits != NULL && values != NULL ? PH_OK : ph_fail_memory(error);
-  for (uint32_t i = 0; i < count && status == PH_OK; i++) values[i] = expected[session->output_values[i]];
+  for (uint32_t i = 0; i < count && status == PH_OK; i++) values[i] = expected[session->current->output_values[i]];
   if (status == PH_OK) status = run(session, inputs, values, limits, out, error);
   free(limits);
   free(values);

@@ -176,7 +176,7 @@ static void draw_node(drawing *d, uint32_t index) {
 
 static void draw_results(drawing *d) {
   for (uint32_t i = 0; i < d->session->output_count; i++) {
-    uint32_t value = d->session->output_values[i];
+    uint32_t value = d->session->current->output_values[i];
     char label[256];
     type_of(&d->plan->net->values[value], label, sizeof(label));
     bool outside = d->makers[value] == PH_NONE;

@@ -54,9 +54,10 @@ static ph_status read_tokens(ph_session *session, const ph_session_plan *plan, u
 ph_status ph_labels_find(ph_session *session, const ph_session_plan *plan, const ph_type *type,
                          const char *const *const **out, ph_error *error) {
   const ph_model *model = session->model;
+  *out = NULL;
+  if (model->label_count == 0) return PH_OK;
   const char *const **labels = ph_arena_array(&session->labels, PH_MAX_RANK, sizeof(*labels));
   if (labels == NULL) return ph_fail_memory(error);
-  *out = NULL;
   for (uint32_t i = 0; i < type->rank; i++)
     for (uint32_t k = 0; k < model->label_count && type->dims[i].name != NULL; k++) {
       const ph_model_labels *row = &model->labels[k];

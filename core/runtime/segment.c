@@ -89,20 +89,23 @@ ph_status ph_program_find(ph_program_cache *cache, const ph_open_device *device,
 
 struct ph_segment {
   const ph_open_device *device;
+  const ph_net *net;
   ph_lowered *lowered;
   ph_plan *plan;
+  ph_segment_io *ios; /* by storage */
   uint64_t workspace_bytes;
   ph_arena_piece *pieces; /* by storage; only INNER ones have bytes */
   uint64_t *chunk_bytes;
   uint32_t chunk_count;
   /* made at the first run */
   ph_queue *queue;
-  ph_buffer **buffers; /* by storage, for INPUT and OUTPUT */
+  ph_port *ports; /* by storage, for INPUT and OUTPUT */
   ph_buffer **chunks;
   ph_buffer *workspace;
   ph_binding *bindings;
   uint32_t binding_count;
   bool ready;
+  bool proven; /* it ran once */
 };
 
 /* Inner tensors share the arena; inputs and outputs have buffers of their own, and states belong to the session. */
@@ -128,8 +131,10 @@ ph_status ph_segment_create(const ph_open_device *device, ph_program_cache *prog
     return ph_fail_memory(error);
   }
   segment->device = device;
+  segment->net = net;
   segment->lowered = lowered;
-  ph_status status = plan_arena(segment, error);
+  segment->ios = ph_new_array(lowered->storage_count, sizeof(*segment->ios));
+  ph_status status = segment->ios != NULL ? plan_arena(segment, error) : ph_fail_memory(error);
   if (status == PH_OK) status = ph_program_find(programs, device, net, lowered, &program, error);
   if (status == PH_OK)
     status = device->backend->plan_create(program, &lowered->graph, &segment->plan, &segment->workspace_bytes, error);
@@ -144,20 +149,21 @@ ph_status ph_segment_create(const ph_open_device *device, ph_program_cache *prog
 static void destroy_buffers(ph_segment *segment) {
   const ph_backend *backend = segment->device->backend;
   if (segment->queue != NULL) backend->queue_destroy(segment->queue);
-  for (uint32_t i = 0; segment->buffers != NULL && i < segment->lowered->storage_count; i++)
-    backend->buffer_destroy(segment->buffers[i]);
+  for (uint32_t i = 0; segment->ports != NULL && i < segment->lowered->storage_count; i++)
+    ph_port_close(&segment->ports[i], segment->device);
   for (uint32_t i = 0; segment->chunks != NULL && i < segment->chunk_count; i++)
     backend->buffer_destroy(segment->chunks[i]);
   backend->buffer_destroy(segment->workspace);
-  free(segment->buffers);
+  free(segment->ports);
   free(segment->chunks);
   free(segment->bindings);
   segment->queue = NULL;
-  segment->buffers = segment->chunks = NULL;
+  segment->ports = NULL;
+  segment->chunks = NULL;
   segment->workspace = NULL;
   segment->bindings = NULL;
   segment->binding_count = 0;
-  segment->ready = false;
+  segment->ready = segment->proven = false;
 }
 
 void ph_segment_destroy(ph_segment *segment) {
@@ -165,6 +171,7 @@ void ph_segment_destroy(ph_segment *segment) {
   destroy_buffers(segment);
   if (segment->plan != NULL) segment->device->backend->plan_destroy(segment->plan);
   ph_lowered_destroy(segment->lowered);
+  free(segment->ios);
   free(segment->pieces);
   free(segment->chunk_bytes);
   free(segment);
@@ -176,6 +183,9 @@ const ph_lowered *ph_segment_lowered(const ph_segment *segment) {
 const ph_open_device *ph_segment_device(const ph_segment *segment) {
   return segment->device;
 }
+ph_segment_io *ph_segment_ios(ph_segment *segment) {
+  return segment->ios;
+}
 uint64_t ph_segment_workspace_bytes(const ph_segment *segment) {
   return segment->workspace_bytes;
 }
@@ -186,22 +196,19 @@ uint64_t ph_segment_arena_bytes(const ph_segment *segment) {
   return bytes;
 }
 
-static bool has_own_buffer(const ph_storage *storage) {
-  return storage->bytes > 0 && !storage->next &&
-         (storage->kind == PH_TENSOR_INPUT || storage->kind == PH_TENSOR_OUTPUT);
+/* An output that goes to the host. */
+static bool is_given(const ph_storage *storage) {
+  return storage->kind == PH_TENSOR_OUTPUT && !storage->next;
 }
 
 static ph_status make_buffers(ph_segment *segment, ph_error *error) {
   const ph_backend *backend = segment->device->backend;
   ph_device *device = segment->device->device;
   const ph_lowered *lowered = segment->lowered;
-  segment->buffers = ph_new_array(lowered->storage_count, sizeof(*segment->buffers));
+  segment->ports = ph_new_array(lowered->storage_count, sizeof(*segment->ports));
   segment->chunks = ph_new_array(segment->chunk_count, sizeof(*segment->chunks));
   segment->bindings = ph_new_array(lowered->graph.tensor_count, sizeof(*segment->bindings));
-  if (segment->buffers == NULL || segment->chunks == NULL || segment->bindings == NULL) return ph_fail_memory(error);
-  for (uint32_t i = 0; i < lowered->storage_count; i++)
-    if (has_own_buffer(&lowered->storages[i]))
-      PH_TRY(backend->buffer_create(device, lowered->storages[i].bytes, &segment->buffers[i], error));
+  if (segment->ports == NULL || segment->chunks == NULL || segment->bindings == NULL) return ph_fail_memory(error);
   for (uint32_t i = 0; i < segment->chunk_count; i++)
     if (segment->chunk_bytes[i] > 0)
       PH_TRY(backend->buffer_create(device, segment->chunk_bytes[i], &segment->chunks[i], error));
@@ -210,16 +217,16 @@ static ph_status make_buffers(ph_segment *segment, ph_error *error) {
   return PH_OK;
 }
 
-/* States move from buffer to buffer between runs, so this is done anew for each. */
-static void bind_tensors(ph_segment *segment, ph_buffer *const *states) {
+/* States move from buffer to buffer between runs, and so may what lies over tensors of the host's. */
+static void bind_tensors(ph_segment *segment) {
   const ph_lowered *lowered = segment->lowered;
   segment->binding_count = 0;
   for (uint32_t t = 0; t < lowered->graph.tensor_count; t++) {
     uint32_t s = lowered->tensor_storage[t];
     const ph_storage *storage = &lowered->storages[s];
     if (storage->kind == PH_TENSOR_CONSTANT) continue;
-    ph_binding binding = {.tensor = t, .buffer = segment->buffers[s]};
-    if (storage->kind == PH_TENSOR_STATE || storage->next) binding.buffer = states[s];
+    ph_binding binding = {.tensor = t, .buffer = segment->ports[s].buffer};
+    if (storage->kind == PH_TENSOR_STATE || storage->next) binding.buffer = segment->ios[s].state;
     if (storage->kind == PH_TENSOR_INNER && storage->bytes > 0)
       binding = (ph_binding){
           .tensor = t, .buffer = segment->chunks[segment->pieces[s].chunk], .offset = segment->pieces[s].offset};
@@ -227,31 +234,59 @@ static void bind_tensors(ph_segment *segment, ph_buffer *const *states) {
   }
 }
 
-static ph_status run(ph_segment *segment, const void *const *inputs, void *const *outputs, ph_buffer *const *states,
-                     ph_node_time *times, ph_error *error) {
-  const ph_backend *backend = segment->device->backend;
+static ph_status open_output(ph_segment *segment, uint32_t storage, ph_error *error) {
+  const ph_type *type = &segment->net->values[segment->lowered->storages[storage].value].type;
+  PH_TRY(ph_port_open(&segment->ports[storage], segment->device, type, error));
+  segment->ios[storage].output = segment->ports[storage].tensor;
+  return PH_OK;
+}
+
+static ph_status open_ports(ph_segment *segment, ph_error *error) {
   const ph_lowered *lowered = segment->lowered;
+  for (uint32_t i = 0; i < lowered->storage_count; i++) {
+    const ph_storage *storage = &lowered->storages[i];
+    const ph_segment_io *io = &segment->ios[i];
+    if (storage->kind == PH_TENSOR_INPUT)
+      PH_TRY(ph_port_feed(&segment->ports[i], segment->device, segment->queue, io->input, io->content, error));
+    if (is_given(storage)) PH_TRY(open_output(segment, i, error));
+  }
+  return PH_OK;
+}
+
+/* Copies are queued first: a map waits for them, too.  Only where nothing is mapped, or where the backend has more to
+ * do once its work is done (times; what it keeps of a first run), is finish() called. */
+static ph_status fetch_outputs(ph_segment *segment, bool must_finish, ph_error *error) {
+  const ph_lowered *lowered = segment->lowered;
+  bool waited = false;
+  for (int wraps = 0; wraps <= 1; wraps++)
+    for (uint32_t i = 0; i < lowered->storage_count; i++) {
+      ph_port *port = &segment->ports[i];
+      if (!is_given(&lowered->storages[i]) || port->wraps != (wraps == 1)) continue;
+      PH_TRY(ph_port_fetch(port, segment->device, segment->queue, error));
+      waited = waited || port->wraps;
+    }
+  return must_finish || !waited ? segment->device->backend->finish(segment->queue, error) : PH_OK;
+}
+
+static ph_status run(ph_segment *segment, ph_node_time *times, ph_error *error) {
+  const ph_backend *backend = segment->device->backend;
   if (!segment->ready) {
     PH_TRY(make_buffers(segment, error));
     PH_TRY(backend->queue_create(segment->device->device, times != NULL ? PH_QUEUE_TIMES : 0, &segment->queue, error));
     segment->ready = true;
   }
-  bind_tensors(segment, states);
-  for (uint32_t i = 0; i < lowered->storage_count; i++)
-    if (lowered->storages[i].kind == PH_TENSOR_INPUT && lowered->storages[i].bytes > 0)
-      PH_TRY(backend->write(segment->queue, segment->buffers[i], 0, inputs[i], lowered->storages[i].bytes, error));
+  PH_TRY(open_ports(segment, error));
+  bind_tensors(segment);
   ph_binding workspace = {.tensor = PH_NONE, .buffer = segment->workspace};
   PH_TRY(backend->execute(segment->queue, segment->plan, segment->bindings, segment->binding_count,
                           segment->workspace != NULL ? &workspace : NULL, times, error));
-  for (uint32_t i = 0; i < lowered->storage_count; i++)
-    if (lowered->storages[i].kind == PH_TENSOR_OUTPUT && has_own_buffer(&lowered->storages[i]))
-      PH_TRY(backend->read(segment->queue, outputs[i], segment->buffers[i], 0, lowered->storages[i].bytes, error));
-  return backend->finish(segment->queue, error);
+  PH_TRY(fetch_outputs(segment, times != NULL || !segment->proven, error));
+  segment->proven = true;
+  return PH_OK;
 }
 
-ph_status ph_segment_run(ph_segment *segment, const void *const *inputs, void *const *outputs, ph_buffer *const *states,
-                         ph_node_time *times, ph_error *error) {
-  ph_status status = run(segment, inputs, outputs, states, times, error);
+ph_status ph_segment_run(ph_segment *segment, ph_node_time *times, ph_error *error) {
+  ph_status status = run(segment, times, error);
   if (status != PH_OK) destroy_buffers(segment); /* waits for what is queued: host memory may go after this */
   return status;
 }
@@ -272,9 +307,11 @@ static ph_status poison_buffer(ph_segment *segment, ph_buffer *buffer, uint64_t 
 
 static ph_status poison_all(ph_segment *segment, const void *pattern, ph_error *error) {
   const ph_lowered *lowered = segment->lowered;
-  for (uint32_t i = 0; i < lowered->storage_count; i++)
-    if (lowered->storages[i].kind == PH_TENSOR_OUTPUT && has_own_buffer(&lowered->storages[i]))
-      PH_TRY(poison_buffer(segment, segment->buffers[i], lowered->storages[i].bytes, pattern, error));
+  for (uint32_t i = 0; i < lowered->storage_count; i++) {
+    if (!is_given(&lowered->storages[i])) continue;
+    PH_TRY(open_output(segment, i, error));
+    PH_TRY(poison_buffer(segment, segment->ports[i].buffer, lowered->storages[i].bytes, pattern, error));
+  }
   for (uint32_t i = 0; i < segment->chunk_count; i++)
     PH_TRY(poison_buffer(segment, segment->chunks[i], segment->chunk_bytes[i], pattern, error));
   return segment->device->backend->finish(segment->queue, error);
@@ -289,4 +326,9 @@ ph_status ph_segment_poison(ph_segment *segment, ph_error *error) {
   free(pattern);
   if (status != PH_OK) destroy_buffers(segment);
   return status;
+}
+
+void ph_segment_rest(ph_segment *segment) {
+  for (uint32_t i = 0; segment->ports != NULL && i < segment->lowered->storage_count; i++)
+    ph_port_rest(&segment->ports[i], segment->device);
 }

@@ -4,6 +4,7 @@
 
 #include "runtime/context.h"
 #include "runtime/lower.h"
+#include "runtime/port.h"
 
 /* Programs of a session, by signature: a plan for new dims finds the program of the old ones. */
 typedef struct ph_program_cache ph_program_cache;
@@ -32,10 +33,19 @@ uint64_t ph_segment_workspace_bytes(const ph_segment *segment);
  * of an earlier run can be taken for a result.  Does nothing before the first run. */
 PH_NODISCARD ph_status ph_segment_poison(ph_segment *segment, ph_error *error);
 
-/* Runs once.  inputs[s] and outputs[s] are host memory for storage s of the lowered graph, dense; read where the
- * storage is an INPUT, or OUTPUT; storages without elements may be NULL.  Buffers are made at the first run.  `times`,
- * where not NULL, has one record per node.  A failure's error->node is an index in the lowered graph. */
-PH_NODISCARD ph_status ph_segment_run(ph_segment *segment, const void *const *inputs, void *const *outputs,
-                                      ph_buffer *const *states, ph_node_time *times, ph_error *error);
+/* What a run gives a storage of the lowered graph and gets from it. */
+typedef struct ph_segment_io {
+  ph_tensor *input;  /* INPUT: to be set, dense, borrowed */
+  uint64_t content;  /* INPUT: a number of its bytes (port.h); what did not change is not fed again */
+  ph_buffer *state;  /* STATE, and the OUTPUT that becomes one: to be set; NULL for one without elements */
+  ph_tensor *output; /* other OUTPUTs: set by a run, the segment's until the next one; retained, it stays as it is */
+} ph_segment_io;
+ph_segment_io *ph_segment_ios(ph_segment *segment); /* by storage */
+
+/* Runs once.  Buffers are made at the first run.  `times`, where not NULL, has one record per node.  A failure's
+ * error->node is an index in the lowered graph. */
+PH_NODISCARD ph_status ph_segment_run(ph_segment *segment, ph_node_time *times, ph_error *error);
+/* Lets go of the tensors of the last run. */
+void ph_segment_rest(ph_segment *segment);
 
 #endif

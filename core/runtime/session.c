@@ -18,12 +18,24 @@ void ph_session_plan_destroy(ph_session_plan *plan) {
   free(plan->segments);
   free(plan->segment_first);
   free(plan->placements);
+  free(plan->output_values);
   free(plan->values);
+  free(plan->contents);
+  free(plan->changed);
   free(plan->times);
   free(plan->reports);
   free(plan->dims);
   ph_net_destroy(plan->net);
   free(plan);
+}
+
+void ph_session_plan_rest(ph_session_plan *plan) {
+  for (uint32_t i = 0; i < plan->segment_count; i++) ph_segment_rest(plan->segments[i]);
+  for (uint32_t i = 0; i < plan->value_count; i++) {
+    ph_tensor_release(plan->values[i]);
+    plan->values[i] = NULL;
+    plan->contents[i] = PH_CONTENT_UNKNOWN;
+  }
 }
 
 static void destroy_plans(ph_session *session) {
@@ -61,7 +73,7 @@ void ph_session_destroy(ph_session *session) {
     ph_tensor_release(session->outputs[i].tensor);
   free(session->keep);
   free(session->outputs);
-  free(session->output_values);
+  free(session->contents);
   ph_labels_close(session);
   free(session);
 }
@@ -87,9 +99,9 @@ static ph_status fill(ph_session *session, const ph_session_options *options, ph
   session->weights = ph_new_array(model->weight_count, sizeof(*session->weights));
   session->aligned = ph_new_array(model->weight_count, sizeof(*session->aligned));
   session->outputs = ph_new_array(session->output_count, sizeof(*session->outputs));
-  session->output_values = ph_new_array(session->output_count, sizeof(*session->output_values));
+  session->contents = ph_new_array(model->input_count, sizeof(*session->contents));
   if (session->states == NULL || session->inputs == NULL || session->defaults == NULL || session->weights == NULL ||
-      session->aligned == NULL || session->outputs == NULL || session->output_values == NULL)
+      session->aligned == NULL || session->outputs == NULL || session->contents == NULL)
     return ph_fail_memory(error);
   for (uint32_t i = 0; i < session->output_count; i++) {
     bool declared = i < model->output_count;
@@ -144,11 +156,7 @@ ph_status ph_session_create_on(ph_context *context, ph_model *model, const ph_se
 
 ph_status ph_session_reset(ph_session *session, ph_error *error) {
   (void)error;
-  for (ph_session_plan *plan = session->plans; plan != NULL; plan = plan->next)
-    for (uint32_t i = 0; i < plan->value_count; i++) {
-      ph_tensor_release(plan->values[i]);
-      plan->values[i] = NULL;
-    }
+  for (ph_session_plan *plan = session->plans; plan != NULL; plan = plan->next) ph_session_plan_rest(plan);
   for (uint32_t i = 0; i < session->model->state_count; i++) ph_state_free(&session->states[i]);
   ph_held_free(&session->held);
   session->poisoned = false;
@@ -190,9 +198,14 @@ ph_status ph_session_set_input(ph_session *session, const char *name, ph_tensor 
   if (tensor->rank != input->rank)
     return ph_fail(error, PH_INVALID, "input %s: expected %u axes, the tensor given has %u", name, input->rank,
                    tensor->rank);
+  ph_tensor *before = session->inputs[index];
+  bool same = before != NULL && memcmp(before->dims, tensor->dims, tensor->rank * sizeof(*tensor->dims)) == 0;
+  session->moved = session->moved || !same;
   ph_tensor_retain(tensor);
-  ph_tensor_release(session->inputs[index]);
+  ph_tensor_release(before);
   session->inputs[index] = tensor;
+  /* Given again, it counts as new: whoever made it may have put other numbers into it. */
+  session->contents[index] = ++session->last_content;
   return PH_OK;
 }
 
@@ -231,6 +244,7 @@ ph_status ph_session_input_tensor(ph_session *session, ph_session_plan *plan, ui
     PH_TRY(ph_source_make(&input->initial, input->name, &v->type, &scope, &fresh, error));
     ph_tensor_release(*made);
     *made = fresh;
+    session->contents[v->input] = ++session->last_content;
   }
   *out = *made;
   return PH_OK;

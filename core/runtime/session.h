@@ -18,7 +18,10 @@ typedef struct ph_session_plan {
   uint32_t *segment_first; /* the first node of each segment */
   uint32_t segment_count;
   uint32_t held_segments;  /* the first ones, which depend on held inputs and weights alone */
+  uint32_t *output_values; /* the session's outputs, by net value */
   ph_tensor **values;      /* by net value: on the host, during and after a run; NULL where not there */
+  uint64_t *contents;      /* by net value: the number of those bytes (port.h) */
+  ph_tensor **changed;     /* for the use of a run; borrowed */
   uint32_t value_count;    /* of `values`: whoever writes nodes out afterwards adds values to the net */
   ph_node_time *times;     /* by node of the net */
   ph_node_report *reports; /* filled when asked for; texts in net->arena */
@@ -35,13 +38,15 @@ struct ph_session {
   ph_held held;         /* what those segments gave, for the plans of all dims */
   ph_tensor **inputs;   /* by model input: as given, NULL where not */
   ph_tensor **defaults; /* by model input: made from its source, at the dims of the last run */
-  ph_tensor **weights;  /* by model weight, as resolved */
-  ph_tensor **aligned;  /* the same, aligned as backends want it */
+  uint64_t *contents;   /* by model input: the number of the bytes of what was given or made last */
+  uint64_t last_content;
+  bool moved;          /* an input was given with other dims than before: which plan fits must be found anew */
+  ph_tensor **weights; /* by model weight, as resolved */
+  ph_tensor **aligned; /* the same, aligned as backends want it */
   char **keep;
   uint32_t keep_count;
   ph_output *outputs; /* the model's, then the kept ones */
   uint32_t output_count;
-  uint32_t *output_values; /* net values in `current` */
   ph_arena labels;
   ph_vocabulary **vocabularies; /* by labels of the model; NULL where they are texts */
   bool times, attention, poisoned;
@@ -49,6 +54,7 @@ struct ph_session {
 };
 
 void ph_session_plan_destroy(ph_session_plan *plan);          /* NULL is fine */
+void ph_session_plan_rest(ph_session_plan *plan);             /* lets go of the tensors of its last run */
 void ph_tensors_release(ph_tensor **tensors, uint32_t count); /* each, and the array; NULL is fine */
 
 /* ph_session_create() on devices that are open already and outlive the session; options->device and ->fallback are not
@@ -73,7 +79,7 @@ PH_NODISCARD ph_status ph_labels_find(ph_session *session, const ph_session_plan
 void ph_labels_close(ph_session *session);
 
 /* inputs_check.c: ids, offsets and lengths that come from outside, before anything runs (DESIGN 3); warns of float
- * masks of only 0 and 1.  `host` are host tensors by net value, NULL where the value is computed. */
+ * masks of only 0 and 1.  `host` are host tensors by net value, NULL where there is nothing (more) to check. */
 PH_NODISCARD ph_status ph_check_indices(const ph_net *net, ph_tensor *const *host, ph_context *context,
                                         ph_error *error);
 

@@ -141,7 +141,9 @@ static ph_status build_plan(ph_session *session, ph_session_plan *plan, ph_error
   PH_TRY(resolve_weights(session, plan->dims, error));
   ph_weights_check_layouts(session->model, session->weights, &notes);
   PH_TRY(ph_bind(session->model, plan->dims, session->aligned, &notes, &plan->net, error));
-  PH_TRY(mark_outputs(session, plan->net, session->output_values, error));
+  plan->output_values = ph_new_array(session->output_count, sizeof(*plan->output_values));
+  if (plan->output_values == NULL) return ph_fail_memory(error);
+  PH_TRY(mark_outputs(session, plan->net, plan->output_values, error));
   note_dropout(session->context, plan->net);
   ph_skip_dropout(plan->net);
   if (session->attention) PH_TRY(keep_attention(plan->net, error));
@@ -152,9 +154,13 @@ static ph_status build_plan(ph_session *session, ph_session_plan *plan, ph_error
   PH_TRY(ph_hold_first(plan->net, plan->placements, &held, error));
   plan->value_count = plan->net->value_count;
   plan->values = ph_new_array(plan->value_count, sizeof(*plan->values));
+  plan->contents = ph_new_array(plan->value_count, sizeof(*plan->contents));
+  plan->changed = ph_new_array(plan->value_count, sizeof(*plan->changed));
   plan->times = ph_new_array(plan->net->node_count, sizeof(*plan->times));
   plan->reports = ph_new_array(plan->net->node_count, sizeof(*plan->reports));
-  if (plan->values == NULL || plan->times == NULL || plan->reports == NULL) return ph_fail_memory(error);
+  if (plan->values == NULL || plan->contents == NULL || plan->changed == NULL || plan->times == NULL ||
+      plan->reports == NULL)
+    return ph_fail_memory(error);
   for (uint32_t i = 0; i < plan->net->node_count; i++)
     plan->refused = plan->refused || plan->placements[i].device == NULL;
   return plan->refused ? PH_OK : make_segments(session, plan, held, error);
@@ -166,7 +172,15 @@ static bool same_dims(const ph_session *session, const ph_dim *a, const ph_dim *
   return true;
 }
 
-/* The newest plan comes first; the oldest goes when there are too many. */
+/* The plan that was used last comes first; the one that was not used for longest goes when there are too many. */
+static void use_plan(ph_session *session, ph_session_plan *plan) {
+  ph_session_plan **link = &session->plans;
+  while (*link != plan) link = &(*link)->next;
+  *link = plan->next;
+  plan->next = session->plans;
+  session->plans = plan;
+}
+
 static void keep_plan(ph_session *session, ph_session_plan *plan) {
   plan->next = session->plans;
   session->plans = plan;
@@ -181,36 +195,44 @@ static void keep_plan(ph_session *session, ph_session_plan *plan) {
   }
 }
 
-ph_status ph_session_prepare(ph_session *session, bool report_refused, ph_error *error) {
-  uint32_t count = session->model->dim_count;
-  ph_dim *dims = ph_new_array(count, sizeof(*dims));
+/* The plan for the dims at hand, made where there is none. */
+static ph_status find_plan(ph_session *session, ph_session_plan **out, ph_error *error) {
+  ph_dim *dims = ph_new_array(session->model->dim_count, sizeof(*dims));
   if (dims == NULL) return ph_fail_memory(error);
   ph_status status = ph_bind_dims(session->model, (const ph_tensor *const *)session->inputs, dims, error);
-  if (status != PH_OK) {
+  ph_session_plan *plan = session->plans;
+  while (status == PH_OK && plan != NULL && !same_dims(session, plan->dims, dims)) plan = plan->next;
+  if (status != PH_OK || plan != NULL) {
     free(dims);
+    if (status == PH_OK) use_plan(session, plan);
+    *out = plan;
     return status;
   }
-  ph_session_plan *plan = session->plans;
-  while (plan != NULL && !same_dims(session, plan->dims, dims)) plan = plan->next;
-  if (plan != NULL) {
+  plan = ph_new_array(1, sizeof(*plan));
+  if (plan == NULL) {
     free(dims);
-    PH_TRY(mark_outputs(session, plan->net, session->output_values, error));
-  } else {
-    plan = ph_new_array(1, sizeof(*plan));
-    if (plan == NULL) {
-      free(dims);
-      return ph_fail_memory(error);
-    }
-    plan->dims = dims;
-    status = build_plan(session, plan, error);
-    if (status != PH_OK) {
-      ph_session_plan_destroy(plan);
-      return status;
-    }
-    keep_plan(session, plan);
+    return ph_fail_memory(error);
   }
-  session->current = plan;
-  for (uint32_t i = 0; !report_refused && i < plan->net->node_count; i++)
+  plan->dims = dims;
+  status = build_plan(session, plan, error);
+  if (status != PH_OK) {
+    ph_session_plan_destroy(plan);
+    return status;
+  }
+  keep_plan(session, plan);
+  *out = plan;
+  return PH_OK;
+}
+
+ph_status ph_session_prepare(ph_session *session, bool report_refused, ph_error *error) {
+  ph_session_plan *plan = session->current;
+  if (plan == NULL || session->moved) {
+    PH_TRY(find_plan(session, &plan, error));
+    if (session->current != NULL && session->current != plan) ph_session_plan_rest(session->current);
+    session->current = plan;
+    session->moved = false;
+  }
+  for (uint32_t i = 0; plan->refused && !report_refused && i < plan->net->node_count; i++)
     if (plan->placements[i].device == NULL) return refuse(session, plan, i, error);
   return PH_OK;
 }

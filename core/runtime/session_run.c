@@ -1,76 +1,79 @@
 /* Running a session: inputs in, segment by segment, outputs out. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "runtime/session.h"
 
-static void set_value(ph_session_plan *plan, uint32_t value, ph_tensor *tensor) {
+/* The content of what belongs to the plan: constants, and scalars that follow from dims. */
+#define PLAN_CONTENT UINT64_MAX
+
+static void set_value(ph_session_plan *plan, uint32_t value, ph_tensor *tensor, uint64_t content) {
+  if (tensor != NULL) ph_tensor_retain(tensor);
   ph_tensor_release(plan->values[value]);
   plan->values[value] = tensor;
+  plan->contents[value] = content;
 }
 
-static ph_status make_output(const ph_net_value *value, ph_tensor **out, ph_error *error) {
-  int64_t dims[PH_MAX_RANK];
-  for (uint32_t i = 0; i < value->type.rank; i++) dims[i] = value->type.dims[i].value;
-  return ph_tensor_create(value->type.dtype, value->type.rank, dims, out, error);
-}
-
-static ph_status gather_inputs(ph_session *session, ph_session_plan *plan, ph_error *error) {
-  for (uint32_t i = 0; i < plan->net->value_count; i++) {
+/* Inputs and constants into plan->values, everything else out of it: what the last run computed is let go, so that its
+ * memory may serve again where nobody else has it.  `changed`, by net value: an input whose bytes are not those of this
+ * plan's last run. */
+static ph_status place_inputs(ph_session *session, ph_session_plan *plan, ph_tensor **changed, ph_error *error) {
+  for (uint32_t i = 0; i < plan->value_count; i++) {
     const ph_net_value *value = &plan->net->values[i];
     ph_tensor *tensor = NULL;
+    uint64_t content = PLAN_CONTENT;
     if (value->kind == PH_TENSOR_INPUT) PH_TRY(ph_session_input_tensor(session, plan, i, &tensor, error));
+    if (value->kind == PH_TENSOR_INPUT && value->input != PH_NONE) content = session->contents[value->input];
     if (value->kind == PH_TENSOR_CONSTANT) tensor = value->tensor;
-    set_value(plan, i, tensor == NULL ? NULL : ph_tensor_retain(tensor));
-  }
-  return ph_check_indices(plan->net, plan->values, session->context, error);
-}
-
-/* What a segment reads and writes, by storage. */
-typedef struct segment_memory {
-  const void **inputs;
-  void **outputs;
-  ph_buffer **states;
-} segment_memory;
-
-static ph_status find_memory(ph_session *session, ph_session_plan *plan, ph_segment *segment, segment_memory *memory,
-                             ph_error *error) {
-  const ph_lowered *lowered = ph_segment_lowered(segment);
-  for (uint32_t i = 0; i < lowered->storage_count; i++) {
-    const ph_storage *storage = &lowered->storages[i];
-    const ph_net_value *value = &plan->net->values[storage->value];
-    if (storage->kind == PH_TENSOR_INPUT) memory->inputs[i] = plan->values[storage->value]->data;
-    if (storage->kind == PH_TENSOR_STATE || storage->next) {
-      PH_TRY(ph_state_buffer(&session->states[value->state], plan->net, plan->dims, value->state,
-                             ph_segment_device(segment), storage->next, &memory->states[i], error));
-    } else if (storage->kind == PH_TENSOR_OUTPUT) {
-      ph_tensor *tensor;
-      PH_TRY(make_output(value, &tensor, error));
-      set_value(plan, storage->value, tensor);
-      memory->outputs[i] = tensor->data;
-    }
+    if (tensor != NULL && content == plan->contents[i]) continue;
+    changed[i] = tensor;
+    set_value(plan, i, tensor, tensor != NULL ? content : PH_CONTENT_UNKNOWN);
   }
   return PH_OK;
 }
 
+static ph_status gather_inputs(ph_session *session, ph_session_plan *plan, ph_error *error) {
+  memset(plan->changed, 0, plan->value_count * sizeof(*plan->changed));
+  ph_status status = place_inputs(session, plan, plan->changed, error);
+  if (status == PH_OK) status = ph_check_indices(plan->net, plan->changed, session->context, error);
+  for (uint32_t i = 0; status != PH_OK && i < plan->value_count; i++) /* what was not checked counts as new next time */
+    if (plan->changed[i] != NULL) set_value(plan, i, NULL, PH_CONTENT_UNKNOWN);
+  return status;
+}
+
+static ph_status give_memory(ph_session *session, ph_session_plan *plan, ph_segment *segment, ph_error *error) {
+  const ph_lowered *lowered = ph_segment_lowered(segment);
+  ph_segment_io *ios = ph_segment_ios(segment);
+  for (uint32_t i = 0; i < lowered->storage_count; i++) {
+    const ph_storage *storage = &lowered->storages[i];
+    const ph_net_value *value = &plan->net->values[storage->value];
+    ios[i].input = plan->values[storage->value];
+    ios[i].content = plan->contents[storage->value];
+    if (storage->kind == PH_TENSOR_STATE || storage->next)
+      PH_TRY(ph_state_buffer(&session->states[value->state], plan->net, plan->dims, value->state,
+                             ph_segment_device(segment), storage->next, &ios[i].state, error));
+  }
+  return PH_OK;
+}
+
+static void take_outputs(ph_session *session, ph_session_plan *plan, ph_segment *segment) {
+  const ph_lowered *lowered = ph_segment_lowered(segment);
+  const ph_segment_io *ios = ph_segment_ios(segment);
+  for (uint32_t i = 0; i < lowered->storage_count; i++)
+    if (lowered->storages[i].kind == PH_TENSOR_OUTPUT && !lowered->storages[i].next)
+      set_value(plan, lowered->storages[i].value, ios[i].output, ++session->last_content);
+}
+
 static ph_status run_segment(ph_session *session, ph_session_plan *plan, uint32_t index, ph_error *error) {
   ph_segment *segment = plan->segments[index];
-  const ph_lowered *lowered = ph_segment_lowered(segment);
-  segment_memory memory = {.inputs = ph_new_array(lowered->storage_count, sizeof(*memory.inputs)),
-                           .outputs = ph_new_array(lowered->storage_count, sizeof(*memory.outputs)),
-                           .states = ph_new_array(lowered->storage_count, sizeof(*memory.states))};
-  bool ready = memory.inputs != NULL && memory.outputs != NULL && memory.states != NULL;
-  ph_status status = ready ? find_memory(session, plan, segment, &memory, error) : ph_fail_memory(error);
-  if (status == PH_OK) {
-    bool times = session->times && (ph_segment_device(segment)->limits.caps & PH_CAP_NODE_TIMES);
-    status = ph_segment_run(segment, memory.inputs, memory.outputs, memory.states,
-                            times ? plan->times + plan->segment_first[index] : NULL, error);
-    if (status != PH_OK && error != NULL && error->node < lowered->graph.node_count)
-      ph_error_prefix(error, "node '%s': ", lowered->graph.nodes[error->node]->id);
-  }
-  free(memory.inputs);
-  free(memory.outputs);
-  free(memory.states);
+  const ph_graph *graph = &ph_segment_lowered(segment)->graph;
+  bool times = session->times && (ph_segment_device(segment)->limits.caps & PH_CAP_NODE_TIMES);
+  PH_TRY(give_memory(session, plan, segment, error));
+  ph_status status = ph_segment_run(segment, times ? plan->times + plan->segment_first[index] : NULL, error);
+  if (status != PH_OK && error != NULL && error->node < graph->node_count)
+    ph_error_prefix(error, "node '%s': ", graph->nodes[error->node]->id);
+  if (status == PH_OK) take_outputs(session, plan, segment);
   return status;
 }
 
@@ -83,7 +86,7 @@ static bool take_held(ph_session *session, ph_session_plan *plan, uint32_t index
     if (lowered->storages[i].kind != PH_TENSOR_OUTPUT) continue;
     ph_tensor *tensor = ph_held_find(&session->held, plan->net->values[value].path, &plan->net->values[value].type);
     if (tensor == NULL) return false;
-    set_value(plan, value, ph_tensor_retain(tensor));
+    set_value(plan, value, tensor, ++session->last_content);
   }
   return true;
 }
@@ -127,12 +130,19 @@ static ph_status run_all(ph_session *session, ph_session_plan *plan, ph_error *e
   return PH_OK;
 }
 
-static ph_status fetch_outputs(ph_session *session, const ph_session_plan *plan, ph_error *error) {
-  ph_arena_free(&session->labels);
+static void drop_outputs(ph_session *session) {
   for (uint32_t i = 0; i < session->output_count; i++) {
-    uint32_t value = session->output_values[i];
+    ph_tensor_release(session->outputs[i].tensor);
+    session->outputs[i].tensor = NULL;
+    session->outputs[i].labels = NULL;
+  }
+  ph_arena_free(&session->labels);
+}
+
+static ph_status fetch_outputs(ph_session *session, const ph_session_plan *plan, ph_error *error) {
+  for (uint32_t i = 0; i < session->output_count; i++) {
+    uint32_t value = plan->output_values[i];
     ph_output *output = &session->outputs[i];
-    ph_tensor_release(output->tensor);
     output->tensor = ph_tensor_retain(plan->values[value]);
     PH_TRY(ph_labels_find(session, plan, &plan->net->values[value].type, &output->labels, error));
   }
@@ -144,6 +154,7 @@ ph_status ph_session_run(ph_session *session, ph_error *error) {
     return ph_fail(error, PH_INVALID, "an earlier run of this session failed: reset it before running again");
   PH_TRY(ph_session_prepare(session, false, error));
   ph_session_plan *plan = session->current;
+  drop_outputs(session);
   PH_TRY(gather_inputs(session, plan, error));
   ph_status status = run_all(session, plan, error);
   if (status == PH_OK) status = fetch_outputs(session, plan, error);
@@ -152,7 +163,11 @@ ph_status ph_session_run(ph_session *session, ph_error *error) {
 }
 
 ph_status ph_session_poison(ph_session *session, ph_error *error) {
-  const ph_session_plan *plan = session->current;
+  ph_session_plan *plan = session->current;
+  drop_outputs(session);
+  for (uint32_t i = 0; plan != NULL && i < plan->value_count; i++) /* what was computed must not seem somebody's */
+    if (plan->net->values[i].kind != PH_TENSOR_INPUT && plan->net->values[i].kind != PH_TENSOR_CONSTANT)
+      set_value(plan, i, NULL, PH_CONTENT_UNKNOWN);
   for (uint32_t i = 0; plan != NULL && i < plan->segment_count; i++)
     PH_TRY(ph_segment_poison(plan->segments[i], error));
   return PH_OK;

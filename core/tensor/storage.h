@@ -22,6 +22,9 @@ PH_NODISCARD ph_status ph_tensor_measure(ph_tensor *shape, ph_error *error);
 /* Like ph_tensor_create(), without the zeros; *shape was measured. */
 PH_NODISCARD ph_status ph_tensor_create_raw(const ph_tensor *shape, ph_tensor **out, ph_error *error);
 
+/* True if the caller's reference is the only one. */
+bool ph_tensor_is_sole(const ph_tensor *tensor);
+
 /* A tensor over shape->bytes bytes of a mapping, which must be there; *shape was measured.  Copied where they are not
  * aligned to an element; transposed where they lie in Fortran's order (first axis fastest). */
 PH_NODISCARD ph_status ph_tensor_from_mapping(ph_mapping *mapping, size_t offset, const ph_tensor *shape,

@@ -8,7 +8,8 @@
 #include "base/memory.h"
 #include "tensor/storage.h"
 
-enum { ALIGNMENT = 64 };
+/* More than any vector; the alignment of most OpenCL devices (1024 bits), so that they can use the memory as it is. */
+enum { ALIGNMENT = 128 };
 
 struct ph_mapping {
   atomic_size_t references;
@@ -124,6 +125,10 @@ void ph_tensor_release(ph_tensor *tensor) {
   free(tensor->owner->heap);
   ph_mapping_release(tensor->owner->mapping);
   free(tensor);
+}
+
+bool ph_tensor_is_sole(const ph_tensor *tensor) {
+  return atomic_load_explicit(&tensor->owner->references, memory_order_acquire) == 1;
 }
 
 /* ---- tensors from files --------------------------------------------------------------------------------------------

@@ -60,6 +60,7 @@ static char faults[256];
 static unsigned counts[ENTRY_COUNT], live_objects, misused;
 static size_t kernel_work_group = WORK_GROUP;
 static uint64_t kernel_local_bytes;
+static bool unified_memory;
 
 static bool fault_fits(entry id) {
   size_t length = strlen(names[id]);
@@ -127,8 +128,12 @@ static void limit_kernels(size_t work_group, uint64_t local_bytes) {
   kernel_local_bytes = local_bytes;
 }
 
+static void unify_memory(int unified) {
+  unified_memory = unified != 0;
+}
+
 EXPORT extern const stub_icd_control stub_icd;
-const stub_icd_control stub_icd = {names, arm, calls, live, misuses, limit_kernels};
+const stub_icd_control stub_icd = {names, arm, calls, live, misuses, limit_kernels, unify_memory};
 
 /* ---- objects ---- */
 
@@ -151,6 +156,8 @@ struct _cl_mem {
   const cl_icd_dispatch *dispatch;
   size_t size;
   unsigned char *bytes;
+  unsigned char
+      *host; /* CL_MEM_USE_HOST_PTR: like a driver that may, this one keeps a copy and gives it back in maps */
   bool mapped;
 };
 struct _cl_program {
@@ -244,7 +251,7 @@ static cl_int CL_API_CALL get_device_info(cl_device_id id, cl_device_info what, 
     number = CL_TRUE;
     break;
   case CL_DEVICE_HOST_UNIFIED_MEMORY:
-    number = CL_FALSE;
+    number = unified_memory;
     break;
   case CL_DEVICE_MEM_BASE_ADDR_ALIGN:
     number = ALIGN_BITS;
@@ -326,6 +333,7 @@ static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, 
   memory->size = size;
   memory->bytes = calloc(size, 1);
   if (memory->bytes != NULL && host != NULL) memcpy(memory->bytes, host, size);
+  if ((flags & CL_MEM_USE_HOST_PTR) != 0) memory->host = host;
   return memory;
 }
 
@@ -478,7 +486,9 @@ static void *CL_API_CALL enqueue_map(cl_command_queue queue, cl_mem memory, cl_b
   if (code != CL_SUCCESS) return NULL;
   memory->mapped = true;
   put_event(event);
-  return memory->bytes + offset;
+  if (memory->host == NULL) return memory->bytes + offset;
+  memcpy(memory->host + offset, memory->bytes + offset, size);
+  return memory->host + offset;
 }
 
 static cl_int CL_API_CALL enqueue_unmap(cl_command_queue queue, cl_mem memory, void *at, cl_uint wait_count,

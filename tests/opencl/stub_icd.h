@@ -16,6 +16,7 @@ typedef struct stub_icd_control {
   unsigned (*live)(void);               /* objects that were made and not released */
   unsigned (*misuses)(void);            /* calls that a real driver may answer with a crash, ever */
   void (*limit_kernels)(size_t work_group, uint64_t local_bytes); /* what each kernel says it takes and uses */
+  void (*unify_memory)(int unified); /* what devices found from now on say of their memory (not) */
 } stub_icd_control;
 
 #endif
