@@ -28,7 +28,7 @@ chmod 664 writable.so
 breaks file 'others may write to it' writable.so
 module library 'ph_backend_query' plain
 module library 'undefined symbol' unresolved
-module query 'gives nothing for ABI 1.0' refuses_abi
+module query 'gives nothing for ABI 1.1' refuses_abi
 module version 'plugin ABI 2.0' next_major
 module version 'plugin ABI 0.9' last_major
 module version '4 bytes is too short' tiny_size

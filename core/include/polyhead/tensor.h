@@ -28,7 +28,7 @@ typedef struct ph_tensor {
   struct ph_tensor_owner *owner; /* private */
 } ph_tensor;
 
-/* Zeroed, aligned to 64 bytes.  PH_INVALID when the size overflows or a dim is negative. */
+/* Zeroed, aligned to 128 bytes.  PH_INVALID when the size overflows or a dim is negative. */
 PH_API PH_NODISCARD ph_status ph_tensor_create(ph_dtype dtype, uint32_t rank, const int64_t *dims, ph_tensor **out,
                                                ph_error *error);
 PH_API ph_tensor *ph_tensor_retain(ph_tensor *tensor);
