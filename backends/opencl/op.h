@@ -78,6 +78,22 @@ void cl_arg_int(cl_launch *launch, int32_t value);
 void cl_arg_float(cl_launch *launch, float value);
 void cl_arg_local(cl_launch *launch, size_t bytes); /* one parameter: __local T * */
 
+/* A copy of a constant, rearranged by a kernel of the variant's own file.  It is made once per program, when the first
+ * plan asks for it, and lives as long as the program; plans and nodes share it: what the kernel writes may depend on
+ * the constant, on `shape` and on the device, and on nothing else.  Parameters of the kernel: the constant (pointer and
+ * first element), the copy (__global float *, and ulong first float), `shape` (__global const long *, and ulong first
+ * entry). */
+enum { CL_PACKING_SHAPE = 32 };
+typedef struct cl_packing {
+  const char *kernel; /* a literal */
+  size_t global[3];   /* work-groups of one item */
+  uint64_t bytes;     /* of the copy, at least 1 */
+  int64_t shape[CL_PACKING_SHAPE];
+  size_t shape_count;
+} cl_packing;
+void cl_arg_packed(cl_launch *launch, uint32_t tensor, const cl_packing *packing); /* two parameters: __global float *,
+                                                                                      and ulong first float */
+
 /* Reserves scratch for this node; gives its byte offset for cl_arg_workspace().  Nodes share one area. */
 uint64_t cl_plan_workspace(cl_plan_node *plan, uint64_t bytes);
 /* Puts integers (dims, strides) or reals (a table of frequencies) where kernels can read them; gives the first index.

@@ -8,6 +8,7 @@
 #include "opencl/choice.h"
 #include "opencl/kernel.h"
 #include "opencl/layout.h"
+#include "opencl/packed.h"
 #include "opencl/status.h"
 
 /* A pair of parameters that points into a table, once that is made. */
@@ -147,9 +148,10 @@ static ph_status add_tables(plan_draft *draft, const cl_plan_node *record, ph_er
 }
 
 /* Sets what is known now and notes what comes later. */
-static ph_status set_args(plan_draft *draft, const ph_program *program, const cl_plan_node *record, size_t first_step,
+static ph_status set_args(plan_draft *draft, ph_program *program, const cl_choice *choice, size_t first_step,
                           ph_error *error) {
   ph_plan *plan = draft->plan;
+  const cl_plan_node *record = &choice->record;
   PH_TRY(add_tables(draft, record, error));
   uint64_t first_integer = draft->integer_count - record->integer_count;
   uint64_t first_real = draft->real_count - record->real_count;
@@ -171,6 +173,12 @@ static ph_status set_args(plan_draft *draft, const ph_program *program, const cl
       case CL_ARG_WORKSPACE:
         PH_TRY(add_slot(draft, step->kernel, arg, error));
         break;
+      case CL_ARG_PACKED: {
+        cl_mem packed;
+        PH_TRY(cl_packed_get(program, choice->build, arg->tensor, arg->packing, &packed, error));
+        PH_TRY(cl_kernel_set_buffer(step->kernel, arg->parameter, packed, 0, error));
+        break;
+      }
       case CL_ARG_TENSOR:
         if (arg->tensor == PH_NONE)
           PH_TRY(cl_kernel_set_buffer(step->kernel, arg->parameter, NULL, 0, error));
@@ -186,7 +194,7 @@ static ph_status set_args(plan_draft *draft, const ph_program *program, const cl
 
 /* Plans a node with the first variant that takes it, builds, and whose kernels fit.  Where a kernel itself takes less
  * than the device (many registers, say), the variant is asked again within that limit. */
-static ph_status plan_node(plan_draft *draft, const ph_program *program, const ph_graph *graph, uint32_t index,
+static ph_status plan_node(plan_draft *draft, ph_program *program, const ph_graph *graph, uint32_t index,
                            ph_error *error) {
   ph_plan *plan = draft->plan;
   ph_device *device = plan->device;
@@ -205,7 +213,7 @@ static ph_status plan_node(plan_draft *draft, const ph_program *program, const p
     }
     if (status == PH_OK && fit.fits) {
       if (choice.build != NULL && !note_build(plan, choice.build)) status = ph_fail_memory(error);
-      if (status == PH_OK) status = set_args(draft, program, &choice.record, first_step, error);
+      if (status == PH_OK) status = set_args(draft, program, &choice, first_step, error);
       if (choice.record.workspace > plan->workspace) plan->workspace = choice.record.workspace;
     } else if (status == PH_OK && fit.code != CL_SUCCESS) {
       status = cl_variant_retire(device, cl_find_op(node->op), choice.variant, choice.options.data, fit.reason, error);

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "opencl/choice.h"
 #include "opencl/layout.h"
+#include "opencl/packed.h"
 #include "opencl/status.h"
 
 static ph_status upload(ph_device *device, const ph_tensor_desc *tensor, cl_mem *out, ph_error *error) {
@@ -35,6 +36,10 @@ static ph_status compile_early(ph_device *device, const ph_graph *graph, const p
 ph_status cl_program_create(ph_device *device, const ph_graph *graph, ph_program **out, ph_error *error) {
   ph_program *program = calloc(1, sizeof(*program));
   if (program == NULL) return ph_fail_memory(error);
+  if (pthread_mutex_init(&program->lock, NULL) != 0) {
+    free(program);
+    return ph_fail(error, PH_OUT_OF_MEMORY, "no mutex can be made");
+  }
   program->device = device;
   program->node_count = graph->node_count;
   program->tensor_count = graph->tensor_count;
@@ -56,9 +61,11 @@ ph_status cl_program_create(ph_device *device, const ph_graph *graph, ph_program
 
 void cl_program_destroy(ph_program *program) {
   if (program == NULL) return;
+  cl_packed_free(program);
   for (uint32_t i = 0; program->constants != NULL && i < program->tensor_count; i++)
     if (program->constants[i] != NULL)
       cl_note_release(program->device->context, clReleaseMemObject(program->constants[i]), "clReleaseMemObject");
   free(program->constants);
+  pthread_mutex_destroy(&program->lock);
   free(program);
 }

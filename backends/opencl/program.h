@@ -7,7 +7,9 @@
 struct ph_program {
   ph_device *device;
   uint32_t node_count, tensor_count;
-  cl_mem *constants; /* by tensor; NULL for all others and for empty ones */
+  cl_mem *constants;    /* by tensor; NULL for all others and for empty ones */
+  pthread_mutex_t lock; /* over what follows */
+  struct cl_packed *packed;
 };
 
 #endif

@@ -64,6 +64,18 @@ void cl_arg_tensor(cl_launch *launch, uint32_t tensor) {
   if (arg != NULL) arg->tensor = tensor;
 }
 
+void cl_arg_packed(cl_launch *launch, uint32_t tensor, const cl_packing *packing) {
+  cl_arg *arg = add(launch, CL_ARG_PACKED, 2);
+  if (arg == NULL) return;
+  arg->tensor = tensor;
+  cl_packing *copy = ph_arena_alloc(&launch->plan->arena, sizeof(*copy));
+  if (copy != NULL)
+    *copy = *packing;
+  else
+    launch->plan->failed = true;
+  arg->packing = copy;
+}
+
 void cl_arg_workspace(cl_launch *launch, uint64_t offset) {
   add_value(launch, CL_ARG_WORKSPACE, 2, offset);
 }

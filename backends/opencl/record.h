@@ -8,6 +8,7 @@
 
 typedef enum cl_arg_kind {
   CL_ARG_TENSOR,
+  CL_ARG_PACKED,
   CL_ARG_WORKSPACE,
   CL_ARG_TABLE,
   CL_ARG_REAL_TABLE,
@@ -17,9 +18,10 @@ typedef enum cl_arg_kind {
 
 typedef struct cl_arg {
   cl_arg_kind kind;
-  uint32_t parameter; /* of the kernel; tensors, workspace and tables take the next one, too */
+  uint32_t parameter; /* of the kernel; all but scalars and local memory take the next one, too */
   uint32_t tensor;    /* PH_NONE where absent */
-  uint64_t value;     /* workspace: bytes; tables: first entry; local: bytes */
+  const cl_packing *packing;
+  uint64_t value; /* workspace: bytes; tables: first entry; local: bytes */
   unsigned char scalar[8];
   size_t scalar_size;
 } cl_arg;

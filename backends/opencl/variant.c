@@ -85,6 +85,19 @@ static bool has_elements(const ph_graph *graph, const ph_node *node) {
   return false;
 }
 
+/* Do the copies of constants that the launch asks for fit into a buffer each? */
+static bool copies_fit(const cl_limits *limits, const cl_launch *launch, char reason[CL_REASON]) {
+  for (uint32_t i = 0; i < launch->arg_count; i++) {
+    const cl_packing *packing = launch->args[i].packing;
+    if (packing == NULL || packing->bytes <= limits->max_buffer) continue;
+    snprintf(reason, CL_REASON,
+             "%s needs %" PRIu64 " bytes in one buffer for a rearranged constant; the device takes %" PRIu64,
+             launch->kernel, packing->bytes, limits->max_buffer);
+    return false;
+  }
+  return true;
+}
+
 /* What every variant must keep to, whatever its can_run() knows. */
 static bool within_limits(const cl_limits *limits, const cl_plan_node *record, char reason[CL_REASON]) {
   uint64_t tables = (uint64_t)record->integer_count * sizeof(int64_t) + (uint64_t)record->real_count * sizeof(float);
@@ -95,6 +108,7 @@ static bool within_limits(const cl_limits *limits, const cl_plan_node *record, c
     return false;
   }
   for (const cl_launch *launch = record->first; launch != NULL; launch = launch->next) {
+    if (!copies_fit(limits, launch, reason)) return false;
     size_t items = launch->local[0] * launch->local[1] * launch->local[2];
     if (launch->exact_local && items > limits->max_work_group) {
       snprintf(reason, CL_REASON, "%s needs work-groups of %zu; the device takes %zu", launch->kernel, items,

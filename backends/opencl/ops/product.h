@@ -1,0 +1,48 @@
+/* What linear, fused_linear, matmul, scaled_scores and weighted_sum share: one batched product, told apart by strides.
+ */
+#ifndef POLYHEAD_OPENCL_PRODUCT_H
+#define POLYHEAD_OPENCL_PRODUCT_H
+
+#include "opencl/ops/ops.h"
+
+/* y[g, m, n] = scale * sum over k of a[g, m, k] b[g, n, k].  The operands of `batch` are a, b and y, and the residual
+ * where an op can have one. */
+typedef struct cl_product {
+  int64_t rows, columns, depth;
+  int64_t a_row, a_depth, b_column, b_depth, bias_column, y_row, y_column, residual_row, residual_column;
+  cl_axes batch;
+  float scale;
+} cl_product;
+
+cl_product cl_product_of(const ph_graph *graph, const ph_node *node);
+
+/* The options that all its kernels take: which operands there are, and what is done to a sum. */
+void cl_product_options(const ph_graph *graph, const ph_node *node, ph_text *out);
+
+/* ---- product_tiles.c: variants for CPUs, each with tiles of so many rows ---- */
+
+#define CL_TILES_OF(name_, rows_, where, ...)                                                                          \
+  {                                                                                                                    \
+    .name = name_, .file = "product_tiles.cl", .profiles = CL_PROFILE_CPU, .stages = {__VA_ARGS__},                    \
+    .can_run = cl_tiles_can_run_##where##_##rows_, .options = cl_tiles_options_##where##_##rows_,                      \
+    .plan = cl_tiles_plan_##where##_##rows_                                                                            \
+  }
+/* The second operand is rearranged first: once, where it is constant. */
+#define CL_TILES(name_, rows_, ...) CL_TILES_OF(name_, rows_, packed, __VA_ARGS__)
+/* It is read as it lies. */
+#define CL_TILES_IN_PLACE(name_, rows_, ...) CL_TILES_OF(name_, rows_, in_place, __VA_ARGS__)
+
+#define CL_TILES_DECLARE(where, rows_)                                                                                 \
+  bool cl_tiles_can_run_##where##_##rows_(const cl_limits *limits, const ph_graph *graph, const ph_node *node,         \
+                                          char reason[192]);                                                           \
+  void cl_tiles_options_##where##_##rows_(const ph_graph *graph, const ph_node *node, ph_text *out);                   \
+  ph_status cl_tiles_plan_##where##_##rows_(cl_plan_node *plan, const ph_graph *graph, const ph_node *node,            \
+                                            ph_error *error)
+CL_TILES_DECLARE(packed, 1);
+CL_TILES_DECLARE(packed, 2);
+CL_TILES_DECLARE(packed, 4);
+CL_TILES_DECLARE(packed, 6);
+CL_TILES_DECLARE(in_place, 1);
+CL_TILES_DECLARE(in_place, 6);
+
+#endif
