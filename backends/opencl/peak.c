@@ -71,7 +71,7 @@ static ph_status set_up(peak *p) {
   ph_text options = {0};
   PH_TRY(choose_width(p));
   PH_TRY(choose_size(p));
-  ph_text_add(&options, "-cl-std=CL1.2 -w -DW=%u", p->width);
+  ph_text_add(&options, "-cl-std=CL1.2 -w -DWIDTH=%u -DW=%u", p->device->limits.width, p->width);
   ph_status status =
       options.failed ? ph_fail_memory(p->error) : cl_build_get(p->device, "peak.cl", options.data, &p->build, p->error);
   ph_text_free(&options);

@@ -78,7 +78,7 @@ static bool can_run(const cl_limits *limits, const ph_graph *graph, const ph_nod
 
 static void options(const ph_graph *graph, const ph_node *node, bool in_place, int64_t tile_rows, ph_text *out) {
   cl_product_options(graph, node, out);
-  ph_text_add(out, " -DTILE_ROWS=%" PRId64 "%s", tile_rows, in_place ? " -DIN_PLACE" : "");
+  ph_text_add(out, " -DACTIVE_WIDE -DTILE_ROWS=%" PRId64 "%s", tile_rows, in_place ? " -DIN_PLACE" : "");
 }
 
 static size_t add_axes(const cl_axes *axes, int64_t *shape, size_t count) {
