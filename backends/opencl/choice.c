@@ -10,10 +10,9 @@ static ph_status attempt(ph_device *device, const cl_limits *limits, const cl_op
   bool fits;
   PH_TRY(cl_variant_try(device, limits, variant, graph, node, &out->record, &fits, reason, error));
   if (!fits) return PH_OK;
-  if (out->record.first != NULL) {
-    PH_TRY(cl_variant_options(device, op, variant, graph, node, &out->options, error));
+  PH_TRY(cl_variant_options(device, op, variant, graph, node, &out->options, error));
+  if (cl_record_has_kernel(&out->record))
     PH_TRY(cl_build_get(device, variant->file, out->options.data, &out->build, error));
-  }
   out->variant = variant;
   return PH_OK;
 }

@@ -10,7 +10,7 @@ typedef struct cl_choice {
   uint32_t index;      /* of the variant, in the device's order */
   cl_plan_node record; /* its plan; without a launch where the node has no elements to make */
   ph_text options;
-  cl_build *build; /* NULL where the record has no launch */
+  cl_build *build; /* NULL where the record launches no kernel */
 } cl_choice;
 
 /* Tries from number `index` on.  A variant that does not build is retired and the next one tried.  If none is left: the

@@ -59,7 +59,10 @@ static ph_status bind(ph_plan *plan, const ph_binding *bindings, uint32_t count,
     }
     if (slot->set && slot->set_buffer == place.buffer && slot->set_offset == place.offset) continue;
     slot->set = false;
-    PH_TRY(cl_kernel_set_buffer(slot->kernel, slot->parameter, place.memory, place.offset / element, error));
+    if (slot->place != NULL)
+      *slot->place = place;
+    else
+      PH_TRY(cl_kernel_set_buffer(slot->kernel, slot->parameter, place.memory, place.offset / element, error));
     slot->set = true;
     slot->set_buffer = place.buffer;
     slot->set_offset = place.offset;
@@ -78,6 +81,30 @@ static ph_status note_builds(ph_queue *queue, ph_plan *plan, ph_error *error) {
   return PH_OK;
 }
 
+static void time_with(ph_queue *queue, cl_event event, ph_node_time *to) {
+  queue->timed[queue->timed_count++] = (cl_timed){.event = event, .to = to};
+}
+
+/* Queues the step.  `time`, where not NULL, is that of its node. */
+static ph_status launch(ph_queue *queue, const cl_step *step, ph_node_time *time, ph_error *error) {
+  cl_event event = NULL, *wanted = time != NULL ? &event : NULL;
+  if (step->call != NULL && time != NULL) { /* whose event is that of its last launch */
+    cl_int code = clEnqueueMarkerWithWaitList(queue->cl, 0, NULL, &event);
+    if (code != CL_SUCCESS) return cl_fail(error, code, "clEnqueueMarkerWithWaitList");
+    time_with(queue, event, time);
+    event = NULL;
+  }
+  if (step->call != NULL) {
+    PH_TRY(step->call->run(queue->cl, step->args, step->data, wanted, error));
+  } else {
+    cl_int code =
+        clEnqueueNDRangeKernel(queue->cl, step->kernel, step->axes, NULL, step->global, step->local, 0, NULL, wanted);
+    if (code != CL_SUCCESS) return cl_fail(error, code, "clEnqueueNDRangeKernel");
+  }
+  if (time != NULL) time_with(queue, event, time);
+  return PH_OK;
+}
+
 ph_status cl_execute(ph_queue *queue, ph_plan *plan, const ph_binding *bindings, uint32_t binding_count,
                      const ph_binding *workspace, ph_node_time *times, ph_error *error) {
   if (times != NULL && !queue->times)
@@ -85,21 +112,17 @@ ph_status cl_execute(ph_queue *queue, ph_plan *plan, const ph_binding *bindings,
   PH_TRY(bind(plan, bindings, binding_count, workspace, error));
   if (times != NULL) {
     memset(times, 0, plan->node_count * sizeof(*times));
-    if (!ph_grow(&queue->timed, &queue->timed_capacity, queue->timed_count + plan->step_count, sizeof(*queue->timed)))
+    if (!ph_grow(&queue->timed, &queue->timed_capacity, queue->timed_count + 2 * plan->step_count,
+                 sizeof(*queue->timed)))
       return ph_fail_memory(error);
   }
   PH_TRY(note_builds(queue, plan, error));
   for (size_t i = 0; i < plan->step_count; i++) {
     const cl_step *step = &plan->steps[i];
-    cl_event event = NULL;
-    cl_int code = clEnqueueNDRangeKernel(queue->cl, step->kernel, step->axes, NULL, step->global, step->local, 0, NULL,
-                                         times != NULL ? &event : NULL);
-    if (code != CL_SUCCESS) {
-      ph_status status = cl_fail(error, code, "clEnqueueNDRangeKernel");
-      if (error != NULL) error->node = step->node;
-      return status;
-    }
-    if (times != NULL) queue->timed[queue->timed_count++] = (cl_timed){.event = event, .to = &times[step->node]};
+    ph_status status = launch(queue, step, times != NULL ? &times[step->node] : NULL, error);
+    if (status == PH_OK) continue;
+    if (error != NULL) error->node = step->node;
+    return status;
   }
   return PH_OK;
 }

@@ -22,6 +22,7 @@ typedef struct cl_limits {
 
 typedef struct cl_plan_node cl_plan_node; /* a node being planned */
 typedef struct cl_launch cl_launch;
+typedef struct cl_library_call cl_library_call; /* something that a library does (gemm.h); the host code knows more */
 
 enum { CL_PROFILE_BASELINE = 1u << 0, CL_PROFILE_CPU = 1u << 1, CL_PROFILE_GPU = 1u << 2, CL_PROFILE_ALL = 7u };
 
@@ -66,6 +67,10 @@ const cl_limits *cl_plan_limits(const cl_plan_node *plan);
  * argument calls then do nothing and cl_plan_done() reports it. */
 cl_launch *cl_plan_launch(cl_plan_node *plan, const char *kernel, uint32_t axes, const size_t global[3],
                           const size_t local[3], bool exact_local);
+
+/* Has a library do something in the place of a kernel: cl_arg_tensor() and cl_arg_workspace() alone name its arguments,
+ * and a copy of `data` goes with it.  NULL as above. */
+cl_launch *cl_plan_call(cl_plan_node *plan, const cl_library_call *call, const void *data, size_t size);
 
 /* Arguments, in the order of the kernel's parameters. */
 void cl_arg_tensor(cl_launch *launch, uint32_t tensor);    /* two parameters: __global T *, and ulong first element;

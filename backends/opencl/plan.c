@@ -52,13 +52,24 @@ static bool note_build(ph_plan *plan, cl_build *build) {
 
 static void drop_steps(ph_plan *plan, size_t from) {
   while (plan->step_count > from) {
-    cl_kernel kernel = plan->steps[--plan->step_count].kernel;
-    cl_note_release(plan->device->context, clReleaseKernel(kernel), "clReleaseKernel");
+    cl_step *step = &plan->steps[--plan->step_count];
+    if (step->kernel != NULL) cl_note_release(plan->device->context, clReleaseKernel(step->kernel), "clReleaseKernel");
+    free(step->data);
+    free(step->args);
   }
 }
 
-/* A kernel object for each launch of the record, appended to the plan's steps.  `fit` tells whether kernel and device
- * take them; where they do not, nothing is appended. */
+static ph_status copy_call(cl_step *step, const cl_launch *launch, ph_error *error) {
+  step->call = launch->call;
+  step->data = malloc(launch->data_size);
+  step->args = ph_new_array(launch->arg_count, sizeof(*step->args));
+  if (step->data == NULL || step->args == NULL) return ph_fail_memory(error);
+  memcpy(step->data, launch->data, launch->data_size);
+  return PH_OK;
+}
+
+/* A kernel object for each launch of the record and a copy of each call, appended to the plan's steps.  `fit` tells
+ * whether kernel and device take them; where they do not, nothing is appended. */
 static ph_status add_steps(ph_plan *plan, uint32_t node, const cl_choice *choice, const cl_limits *limits,
                            cl_kernel_fit *fit, ph_error *error) {
   size_t before = plan->step_count;
@@ -72,6 +83,11 @@ static ph_status add_steps(ph_plan *plan, uint32_t node, const cl_choice *choice
     }
     cl_step *step = &plan->steps[plan->step_count];
     *step = (cl_step){.node = node, .axes = launch->axes};
+    if (launch->call != NULL) {
+      plan->step_count++;
+      status = copy_call(step, launch, error);
+      continue;
+    }
     status = cl_kernel_make(plan->device, choice->build, launch, limits, &step->kernel, step->global, step->local, fit,
                             error);
     plan->step_count += step->kernel != NULL;
@@ -80,12 +96,16 @@ static ph_status add_steps(ph_plan *plan, uint32_t node, const cl_choice *choice
   return status;
 }
 
-static ph_status add_slot(plan_draft *draft, cl_kernel kernel, const cl_arg *arg, ph_error *error) {
+/* Argument number `index` of the step comes later. */
+static ph_status add_slot(plan_draft *draft, const cl_step *step, uint32_t index, const cl_arg *arg, ph_error *error) {
   ph_plan *plan = draft->plan;
   if (!ph_grow(&plan->slots, &plan->slot_capacity, plan->slot_count + 1, sizeof(*plan->slots)))
     return ph_fail_memory(error);
-  plan->slots[plan->slot_count++] =
-      (cl_slot){.kernel = kernel, .parameter = arg->parameter, .tensor = arg->tensor, .offset = arg->value};
+  plan->slots[plan->slot_count++] = (cl_slot){.kernel = step->kernel,
+                                              .parameter = arg->parameter,
+                                              .place = step->call != NULL ? &step->args[index] : NULL,
+                                              .tensor = arg->tensor,
+                                              .offset = arg->value};
   return PH_OK;
 }
 
@@ -171,7 +191,7 @@ static ph_status set_args(plan_draft *draft, ph_program *program, const cl_choic
         PH_TRY(add_table_slot(draft, step->kernel, arg, first_integer, first_real, error));
         break;
       case CL_ARG_WORKSPACE:
-        PH_TRY(add_slot(draft, step->kernel, arg, error));
+        PH_TRY(add_slot(draft, step, i, arg, error));
         break;
       case CL_ARG_PACKED: {
         cl_mem packed;
@@ -180,12 +200,14 @@ static ph_status set_args(plan_draft *draft, ph_program *program, const cl_choic
         break;
       }
       case CL_ARG_TENSOR:
-        if (arg->tensor == PH_NONE)
+        if (step->call != NULL && arg->tensor != PH_NONE && plan->tensors[arg->tensor].is_constant)
+          step->args[i] = (cl_place){.memory = program->constants[arg->tensor]};
+        else if (step->call == NULL && arg->tensor == PH_NONE)
           PH_TRY(cl_kernel_set_buffer(step->kernel, arg->parameter, NULL, 0, error));
-        else if (plan->tensors[arg->tensor].is_constant)
+        else if (step->call == NULL && plan->tensors[arg->tensor].is_constant)
           PH_TRY(cl_kernel_set_buffer(step->kernel, arg->parameter, program->constants[arg->tensor], 0, error));
         else
-          PH_TRY(add_slot(draft, step->kernel, arg, error));
+          PH_TRY(add_slot(draft, step, i, arg, error));
         break;
       }
     }

@@ -4,21 +4,26 @@
 #define POLYHEAD_OPENCL_PLAN_H
 
 #include "opencl/build.h"
+#include "opencl/library.h"
 #include "opencl/program.h"
 
-/* One launch. */
+/* One launch, or one call of a library. */
 typedef struct cl_step {
-  cl_kernel kernel;
+  cl_kernel kernel; /* NULL for a call */
   uint32_t node;
   cl_uint axes;
   size_t global[3], local[3];
+  const cl_library_call *call;
+  void *data;     /* the call's, owned */
+  cl_place *args; /* the call's, owned */
 } cl_step;
 
-/* A pair of parameters (buffer, first element) that execute() sets: a tensor, or the workspace where `tensor` is
- * PH_NONE. */
+/* A pair of parameters (buffer, first element), or an argument of a call, that execute() sets: a tensor, or the
+ * workspace where `tensor` is PH_NONE. */
 typedef struct cl_slot {
-  cl_kernel kernel;
+  cl_kernel kernel; /* NULL: `place` is set */
   cl_uint parameter;
+  cl_place *place;
   uint32_t tensor;
   uint64_t offset; /* workspace: bytes from its start */
   bool set;
@@ -30,13 +35,6 @@ typedef struct cl_plan_tensor {
   uint32_t element;
   bool is_constant;
 } cl_plan_tensor;
-
-/* Where a tensor is in this run. */
-typedef struct cl_place {
-  cl_mem memory;
-  uint64_t buffer; /* its number; 0 where there is none */
-  uint64_t offset; /* bytes */
-} cl_place;
 
 struct ph_plan {
   ph_device *device;

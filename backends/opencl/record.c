@@ -10,26 +10,51 @@ const cl_limits *cl_plan_limits(const cl_plan_node *plan) {
   return plan->limits;
 }
 
+/* Appends a step that does nothing yet; NULL where the record failed. */
+static cl_launch *add_launch(cl_plan_node *plan) {
+  cl_launch *launch = plan->failed ? NULL : ph_arena_alloc(&plan->arena, sizeof(*launch));
+  if (launch == NULL) {
+    plan->failed = true;
+    return NULL;
+  }
+  launch->plan = plan;
+  if (plan->last != NULL)
+    plan->last->next = launch;
+  else
+    plan->first = launch;
+  plan->last = launch;
+  return launch;
+}
+
+cl_launch *cl_plan_call(cl_plan_node *plan, const cl_library_call *call, const void *data, size_t size) {
+  cl_launch *launch = add_launch(plan);
+  if (launch == NULL) return NULL;
+  void *copy = ph_arena_alloc(&plan->arena, size);
+  if (copy == NULL) {
+    plan->failed = true;
+    return NULL;
+  }
+  memcpy(copy, data, size);
+  launch->call = call;
+  launch->data = copy;
+  launch->data_size = size;
+  return launch;
+}
+
 cl_launch *cl_plan_launch(cl_plan_node *plan, const char *kernel, uint32_t axes, const size_t global[3],
                           const size_t local[3], bool exact_local) {
-  cl_launch *launch = plan->failed ? NULL : ph_arena_alloc(&plan->arena, sizeof(*launch));
+  cl_launch *launch = add_launch(plan);
   if (launch != NULL) launch->kernel = ph_arena_copy(&plan->arena, kernel, strlen(kernel));
   if (launch == NULL || launch->kernel == NULL) {
     plan->failed = true;
     return NULL;
   }
-  launch->plan = plan;
   launch->axes = axes;
   launch->exact_local = exact_local;
   for (uint32_t i = 0; i < 3; i++) {
     launch->global[i] = i < axes ? global[i] : 1;
     launch->local[i] = i < axes ? local[i] : 1;
   }
-  if (plan->last != NULL)
-    plan->last->next = launch;
-  else
-    plan->first = launch;
-  plan->last = launch;
   return launch;
 }
 
@@ -147,6 +172,12 @@ uint64_t cl_plan_real_table(cl_plan_node *plan, const float *values, size_t coun
 
 ph_status cl_plan_done(cl_plan_node *plan, ph_error *error) {
   return plan->failed ? ph_fail_memory(error) : PH_OK;
+}
+
+bool cl_record_has_kernel(const cl_plan_node *record) {
+  for (const cl_launch *launch = record->first; launch != NULL; launch = launch->next)
+    if (launch->kernel != NULL) return true;
+  return false;
 }
 
 ph_status cl_record(const cl_variant *variant, const cl_limits *limits, const ph_graph *graph, const ph_node *node,

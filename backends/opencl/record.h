@@ -29,7 +29,10 @@ typedef struct cl_arg {
 struct cl_launch {
   cl_launch *next;
   cl_plan_node *plan;
-  const char *kernel;
+  const char *kernel; /* NULL: `call` does it */
+  const cl_library_call *call;
+  const void *data; /* the call's */
+  size_t data_size;
   uint32_t axes;
   size_t global[3], local[3];
   bool exact_local;
@@ -49,6 +52,8 @@ struct cl_plan_node {
   uint32_t integer_count, integer_capacity, real_count, real_capacity;
   bool failed; /* out of memory, or a size that overflows */
 };
+
+bool cl_record_has_kernel(const cl_plan_node *record);
 
 /* Runs variant->plan().  cl_record_free() ends it in any case. */
 PH_NODISCARD ph_status cl_record(const cl_variant *variant, const cl_limits *limits, const ph_graph *graph,
