@@ -9,6 +9,7 @@
 typedef struct cl_flavour {
   const char *name;
   bool pocl_only;        /* the devices of PoCL alone, else those of every platform */
+  const ph_backend *(*judge)(void); /* what variants are tried against (trial.h); NULL: they are not */
   bool baseline_on_pocl; /* PoCL runs the portable kernels unless told otherwise, so that they are always exercised */
 } cl_flavour;
 

@@ -80,16 +80,15 @@ static ph_status make(ph_device *device, cl_build *build, ph_error *error) {
     if (key == NULL)
       status = ph_fail_memory(error);
     else
-      build->program = cl_cache_load(device, key, build->options);
+      build->program = cl_cache_load(device, key, build->options, &build->proven);
   }
-  if (status == PH_OK && build->program == NULL) {
-    status = build_from_source(device, build, &source, error);
-    if (status == PH_OK) {
-      build->key = key;
-      key = NULL;
-    }
-  }
-  free(key);
+  build->saved = build->program != NULL;
+  build->saved_proven = build->proven;
+  if (status == PH_OK && build->program == NULL) status = build_from_source(device, build, &source, error);
+  if (status == PH_OK)
+    build->key = key;
+  else
+    free(key);
   ph_text_free(&source);
   return status;
 }
@@ -125,10 +124,10 @@ ph_status cl_build_get(ph_device *device, const char *file, const char *options,
 
 void cl_build_save(ph_device *device, cl_build *build) {
   pthread_mutex_lock(&device->lock);
-  if (build->key != NULL) {
-    cl_cache_save(device, build->key, build->program);
-    free(build->key);
-    build->key = NULL;
+  if (build->key != NULL && (!build->saved || (build->proven && !build->saved_proven))) {
+    cl_cache_save(device, build->key, build->program, build->proven);
+    build->saved = true;
+    build->saved_proven = build->proven;
   }
   pthread_mutex_unlock(&device->lock);
 }

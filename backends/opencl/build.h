@@ -11,7 +11,9 @@ typedef struct cl_build {
   char *options;
   cl_program program; /* NULL where the build failed: then `failure` says why */
   ph_error failure;
-  char *key; /* of its entry in the disk cache; NULL where there is nothing left to save */
+  char *key;                /* of its entry in the disk cache; NULL where nothing is to be kept */
+  bool proven;              /* it passed a trial (trial.h), now or when it was saved */
+  bool saved, saved_proven; /* how it is on disk */
 } cl_build;
 
 /* Finds it or makes it: from the disk cache, else from source.  Any thread.  A failed build is remembered and fails

@@ -14,10 +14,11 @@
 typedef struct header {
   char magic[16]; /* goes up with the format */
   uint64_t key_size, binary_size;
-  uint64_t check; /* of key and binary: a driver may crash on a binary that was cut or flipped */
+  uint64_t proven; /* 1: it passed a trial */
+  uint64_t check;  /* of key and binary: a driver may crash on a binary that was cut or flipped */
 } header;
 
-static const char magic[16] = "polyhead cl 1\n";
+static const char magic[16] = "polyhead cl 2\n";
 
 uint64_t cl_hash(uint64_t hash, const void *bytes, size_t size) {
   const unsigned char *byte = bytes;
@@ -78,7 +79,7 @@ static cl_program load_binary(ph_device *device, const unsigned char *binary, si
   return NULL;
 }
 
-cl_program cl_cache_load(ph_device *device, const char *key, const char *options) {
+cl_program cl_cache_load(ph_device *device, const char *key, const char *options, bool *out_proven) {
   ph_text path = {0};
   ph_file_map map = {0};
   cl_program program = NULL;
@@ -91,6 +92,7 @@ cl_program cl_cache_load(ph_device *device, const char *key, const char *options
       size_t size = 0;
       const unsigned char *binary = find_binary(&map, key, &size, &reason);
       if (binary != NULL) program = load_binary(device, binary, size, options, &reason);
+      *out_proven = program != NULL && ((const header *)(const void *)map.data)->proven == 1;
       ph_file_map_close(&map);
     }
     if (program == NULL)
@@ -112,7 +114,7 @@ bool cl_file_write(const char *path, const ph_text *texts, size_t count) {
   return ph_file_writer_commit(writer, NULL) == PH_OK;
 }
 
-void cl_cache_save(ph_device *device, const char *key, cl_program program) {
+void cl_cache_save(ph_device *device, const char *key, cl_program program, bool proven) {
   size_t size = 0;
   unsigned char *binary = NULL;
   ph_text path = {0};
@@ -126,6 +128,7 @@ void cl_cache_save(ph_device *device, const char *key, cl_program program) {
     size_t key_size = strlen(key);
     header head = {.key_size = key_size,
                    .binary_size = size,
+                   .proven = proven,
                    .check = cl_hash(cl_hash(CL_HASH_START, key, key_size), binary, size)};
     memcpy(head.magic, magic, sizeof(magic));
     ph_text parts[] = {{.data = (char *)&head, .length = sizeof(head)},

@@ -7,6 +7,7 @@
 #include "opencl/options.h"
 #include "opencl/source.h"
 #include "opencl/status.h"
+#include "opencl/trial.h"
 #include "opencl/variant.h"
 
 static uint64_t lower(uint64_t own, uint64_t pretended) {
@@ -84,6 +85,7 @@ ph_status cl_device_limits(ph_device *device, ph_device_info *out, ph_error *err
 void cl_device_close(ph_device *device) {
   if (device == NULL) return;
   cl_retired_free(device);
+  cl_tried_free(device);
   cl_builds_free(device);
   if (device->cl != NULL) cl_note_release(device->context, clReleaseContext(device->cl), "clReleaseContext");
   pthread_mutex_destroy(&device->lock);

@@ -22,6 +22,7 @@ struct ph_device {
   pthread_mutex_t lock; /* over what follows */
   struct cl_build *builds;
   struct cl_retired *retired; /* variants that turned out not to work here */
+  struct cl_tried *tried;     /* variants without a build that passed their trial */
   bool cache_noticed;         /* said once that the disk cache cannot be used */
 };
 

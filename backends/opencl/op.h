@@ -47,6 +47,11 @@ typedef struct cl_op {
   const cl_variant *variants;
   uint32_t variant_count;
   bool alike; /* all inputs have one dtype and may be many (concat): builds are given IN0 alone */
+  /* Makes the node tiny for a trial (trial.h): sets dims of copies of its tensors, by role, NULL where absent, to about
+   * `most` and less; strides follow.  *out_index is what index inputs then hold.  False where it cannot be done.  NULL:
+   * its variants are not tried. */
+  bool (*shrink)(int64_t most, const ph_node *node, ph_tensor_desc *const *inputs, ph_tensor_desc *const *outputs,
+                 int64_t *out_index);
 } cl_op;
 
 extern const cl_op *const cl_ops[];

@@ -10,6 +10,7 @@
 #include "opencl/layout.h"
 #include "opencl/packed.h"
 #include "opencl/status.h"
+#include "opencl/trial.h"
 
 /* A pair of parameters that points into a table, once that is made. */
 typedef struct table_slot {
@@ -22,6 +23,8 @@ typedef struct table_slot {
 /* What is collected while nodes are planned. */
 typedef struct plan_draft {
   ph_plan *plan;
+  uint32_t first_variant;
+  bool for_trial;
   int64_t *integers;
   float *reals;
   table_slot *slots;
@@ -214,18 +217,31 @@ static ph_status set_args(plan_draft *draft, ph_program *program, const cl_choic
   return PH_OK;
 }
 
-/* Plans a node with the first variant that takes it, builds, and whose kernels fit.  Where a kernel itself takes less
- * than the device (many registers, say), the variant is asked again within that limit. */
+/* Tries what was chosen where that is due, and passes over what turns out wrong. */
+static ph_status try_choice(plan_draft *draft, const ph_graph *graph, const ph_node *node, const cl_choice *choice,
+                            bool *out_good, ph_error *error) {
+  ph_device *device = draft->plan->device;
+  char reason[CL_REASON];
+  *out_good = true;
+  if (draft->for_trial || !cl_trial_is_due(device, node, choice)) return PH_OK;
+  PH_TRY(cl_trial(device, graph, node, choice, out_good, reason, error));
+  if (*out_good) return PH_OK;
+  return cl_variant_retire(device, cl_find_op(node->op), choice->variant, choice->options.data, reason, error);
+}
+
+/* Plans a node with the first variant that takes it, builds, whose kernels fit, and which passes its trial.  Where a
+ * kernel itself takes less than the device (many registers, say), the variant is asked again within that limit. */
 static ph_status plan_node(plan_draft *draft, ph_program *program, const ph_graph *graph, uint32_t index,
                            ph_error *error) {
   ph_plan *plan = draft->plan;
   ph_device *device = plan->device;
   const ph_node *node = graph->nodes[index];
   cl_limits limits = device->limits;
-  uint32_t variant_index = 0;
+  uint32_t variant_index = draft->first_variant;
   for (;;) {
     cl_choice choice;
     cl_kernel_fit fit = {.fits = false};
+    bool good = true;
     size_t first_step = plan->step_count;
     ph_status status = cl_choose(device, &limits, graph, node, variant_index, &choice, error);
     if (status == PH_OK) {
@@ -233,7 +249,13 @@ static ph_status plan_node(plan_draft *draft, ph_program *program, const ph_grap
       variant_index = choice.index;
       status = add_steps(plan, index, &choice, &limits, &fit, error);
     }
-    if (status == PH_OK && fit.fits) {
+    if (status == PH_OK && fit.fits) status = try_choice(draft, graph, node, &choice, &good, error);
+    if (status == PH_OK && !good) {
+      drop_steps(plan, first_step);
+      fit.fits = false;
+      variant_index++;
+      limits = device->limits;
+    } else if (status == PH_OK && fit.fits) {
       if (choice.build != NULL && !note_build(plan, choice.build)) status = ph_fail_memory(error);
       if (status == PH_OK) status = set_args(draft, program, &choice, first_step, error);
       if (choice.record.workspace > plan->workspace) plan->workspace = choice.record.workspace;
@@ -253,8 +275,8 @@ static ph_status plan_node(plan_draft *draft, ph_program *program, const ph_grap
 }
 
 /* A node whose outputs are all empty is left out by its record: cl_variant_try() does not plan it. */
-ph_status cl_plan_create(ph_program *program, const ph_graph *graph, ph_plan **out, uint64_t *out_workspace_bytes,
-                         ph_error *error) {
+ph_status cl_plan_make(ph_program *program, const ph_graph *graph, uint32_t first_variant, bool for_trial,
+                       ph_plan **out, ph_error *error) {
   if (graph->node_count != program->node_count || graph->tensor_count != program->tensor_count)
     return ph_fail(error, PH_INVALID, "the plan has other nodes or tensors than its program");
   ph_plan *plan = calloc(1, sizeof(*plan));
@@ -262,7 +284,8 @@ ph_status cl_plan_create(ph_program *program, const ph_graph *graph, ph_plan **o
   plan->device = program->device;
   plan->node_count = graph->node_count;
   plan->tensor_count = graph->tensor_count;
-  plan_draft draft = {.plan = plan};
+  plan->noted = for_trial;
+  plan_draft draft = {.plan = plan, .first_variant = first_variant, .for_trial = for_trial};
   ph_status status = describe_tensors(plan, graph, error);
   for (uint32_t i = 0; status == PH_OK && i < graph->node_count; i++) {
     status = plan_node(&draft, program, graph, i, error);
@@ -277,7 +300,13 @@ ph_status cl_plan_create(ph_program *program, const ph_graph *graph, ph_plan **o
     return status;
   }
   *out = plan;
-  *out_workspace_bytes = plan->workspace;
+  return PH_OK;
+}
+
+ph_status cl_plan_create(ph_program *program, const ph_graph *graph, ph_plan **out, uint64_t *out_workspace_bytes,
+                         ph_error *error) {
+  PH_TRY(cl_plan_make(program, graph, 0, false, out, error));
+  *out_workspace_bytes = (*out)->workspace;
   return PH_OK;
 }
 

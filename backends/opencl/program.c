@@ -34,6 +34,10 @@ static ph_status compile_early(ph_device *device, const ph_graph *graph, const p
 }
 
 ph_status cl_program_create(ph_device *device, const ph_graph *graph, ph_program **out, ph_error *error) {
+  return cl_program_make(device, graph, true, out, error);
+}
+
+ph_status cl_program_make(ph_device *device, const ph_graph *graph, bool early, ph_program **out, ph_error *error) {
   ph_program *program = calloc(1, sizeof(*program));
   if (program == NULL) return ph_fail_memory(error);
   if (pthread_mutex_init(&program->lock, NULL) != 0) {
@@ -48,7 +52,7 @@ ph_status cl_program_create(ph_device *device, const ph_graph *graph, ph_program
   for (uint32_t i = 0; status == PH_OK && i < graph->tensor_count; i++)
     if (graph->tensors[i]->kind == PH_TENSOR_CONSTANT)
       status = upload(device, graph->tensors[i], &program->constants[i], error);
-  for (uint32_t i = 0; status == PH_OK && i < graph->node_count; i++) {
+  for (uint32_t i = 0; early && status == PH_OK && i < graph->node_count; i++) {
     status = compile_early(device, graph, graph->nodes[i], error);
     if (status != PH_OK && error != NULL) error->node = i;
   }

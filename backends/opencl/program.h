@@ -12,4 +12,8 @@ struct ph_program {
   struct cl_packed *packed;
 };
 
+/* cl_program_create(), with or without `early` compilation. */
+PH_NODISCARD ph_status cl_program_make(ph_device *device, const ph_graph *graph, bool early, ph_program **out,
+                                       ph_error *error);
+
 #endif

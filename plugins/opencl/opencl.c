@@ -1,7 +1,8 @@
 /* The backend `opencl`: every OpenCL device of the machine. */
 #include "opencl/backend.h"
+#include "reference/reference.h"
 
-static const cl_flavour flavour = {.name = "opencl", .baseline_on_pocl = true};
+static const cl_flavour flavour = {.name = "opencl", .baseline_on_pocl = true, .judge = ph_reference_backend};
 
 static ph_status open_backend(const ph_host *host, const ph_option *options, uint32_t option_count,
                               ph_backend_context **out, ph_error *error) {

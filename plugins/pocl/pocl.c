@@ -1,7 +1,8 @@
 /* The backend `pocl`: the CPU, through PoCL, with the kernels made for CPUs. */
 #include "opencl/backend.h"
+#include "reference/reference.h"
 
-static const cl_flavour flavour = {.name = "pocl", .pocl_only = true};
+static const cl_flavour flavour = {.name = "pocl", .pocl_only = true, .judge = ph_reference_backend};
 
 static ph_status open_backend(const ph_host *host, const ph_option *options, uint32_t option_count,
                               ph_backend_context **out, ph_error *error) {

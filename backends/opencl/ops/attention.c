@@ -98,4 +98,4 @@ static const cl_variant attention_variants[] = {
      .stages = {[PH_STAGE_SCORE] = PH_F32, [PH_STAGE_WEIGHT] = PH_F32, [PH_STAGE_ACCUM] = PH_F32},
      .options = options_attention,
      .plan = plan_attention}};
-const cl_op cl_op_attention = CL_OP(attention);
+const cl_op cl_op_attention = CL_OP_TRIED(attention, cl_shrink_heads);

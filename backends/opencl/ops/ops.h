@@ -60,12 +60,21 @@ void cl_arg_rules(cl_launch *launch, const ph_node *node, const cl_rules *rules)
 /* Radians per position as turns per position times 2^64, modulo 2^64 (turn_of() in position.cl). */
 int64_t cl_turns(double radians);
 
+/* ---- shrink.c: cl_op.shrink for products of two matrices, and for what works on heads ---- */
+
+bool cl_shrink_product(int64_t most, const ph_node *node, ph_tensor_desc *const *inputs, ph_tensor_desc *const *outputs,
+                       int64_t *out_index);
+bool cl_shrink_heads(int64_t most, const ph_node *node, ph_tensor_desc *const *inputs, ph_tensor_desc *const *outputs,
+                     int64_t *out_index);
+
 /* ---- the rows of table.c ---- */
 
-#define CL_OP(name_)                                                                                                   \
+#define CL_OP(name_) CL_OP_TRIED(name_, NULL)
+/* With cl_op.shrink. */
+#define CL_OP_TRIED(name_, shrink_)                                                                                    \
   {                                                                                                                    \
     .name = #name_, .version = 1, .variants = name_##_variants,                                                        \
-    .variant_count = sizeof(name_##_variants) / sizeof(name_##_variants[0])                                            \
+    .variant_count = sizeof(name_##_variants) / sizeof(name_##_variants[0]), .shrink = shrink_                         \
   }
 
 extern const cl_op cl_op_linear, cl_op_fused_linear, cl_op_matmul, cl_op_scaled_scores,

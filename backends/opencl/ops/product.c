@@ -83,7 +83,7 @@ static void options_blocked(const ph_graph *graph, const ph_node *node, ph_text 
                                               .stages = {__VA_ARGS__},                                                 \
                                               .options = cl_product_options,                                           \
                                               .plan = plan_plain}};                                                    \
-  const cl_op cl_op_##op = CL_OP(op)
+  const cl_op cl_op_##op = CL_OP_TRIED(op, cl_shrink_product)
 
 PRODUCT(linear, [PH_STAGE_ACCUM] = PH_F32);
 PRODUCT(fused_linear, [PH_STAGE_WEIGHT] = PH_F32, [PH_STAGE_ACCUM] = PH_F32);
