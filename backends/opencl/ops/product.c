@@ -3,11 +3,9 @@
 
 #include "opencl/ops/product.h"
 
-static ph_status launch(cl_plan_node *plan, const ph_node *node, cl_product *p, const char *kernel, int64_t tile_rows,
-                        int64_t tile_columns, ph_error *error) {
-  cl_axes_fold(&p->batch);
-  int64_t batches = cl_axes_count(&p->batch);
+void cl_arg_product(cl_launch *launch, cl_plan_node *plan, const ph_node *node, const cl_product *p) {
   enum { FIELDS = 14 };
+  int64_t batches = cl_axes_count(&p->batch);
   int64_t shape[FIELDS + (1 + CL_MAX_OPERANDS) * CL_MAX_AXES] = {
       p->rows,        p->columns, p->depth,    p->a_row,        p->a_depth,         p->b_column, p->b_depth,
       p->bias_column, p->y_row,   p->y_column, p->residual_row, p->residual_column, batches,     p->batch.rank};
@@ -16,15 +14,21 @@ static ph_status launch(cl_plan_node *plan, const ph_node *node, cl_product *p, 
   for (uint32_t operand = 0; operand < p->batch.operand_count; operand++)
     for (uint32_t axis = 0; axis < p->batch.rank; axis++) shape[count++] = p->batch.strides[operand][axis];
 
+  cl_arg_input(launch, node, 0);
+  cl_arg_input(launch, node, 1);
+  cl_arg_input(launch, node, 2); /* the bias; matmul and the heads' products have no role 2 */
+  cl_arg_output(launch, node, 0);
+  cl_arg_table(launch, cl_plan_table(plan, shape, count));
+  cl_arg_float(launch, p->scale);
+  if (node->input_count > 3 && node->inputs[3] != PH_NONE) cl_arg_input(launch, node, 3);
+}
+
+static ph_status launch(cl_plan_node *plan, const ph_node *node, cl_product *p, const char *kernel, int64_t tile_rows,
+                        int64_t tile_columns, ph_error *error) {
+  cl_axes_fold(&p->batch);
   cl_launch *l = cl_launch_items(plan, kernel, (p->columns + tile_columns - 1) / tile_columns,
-                                 (p->rows + tile_rows - 1) / tile_rows, batches);
-  cl_arg_input(l, node, 0);
-  cl_arg_input(l, node, 1);
-  cl_arg_input(l, node, 2); /* the bias; matmul and the heads' products have no role 2 */
-  cl_arg_output(l, node, 0);
-  cl_arg_table(l, cl_plan_table(plan, shape, count));
-  cl_arg_float(l, p->scale);
-  if (node->input_count > 3 && node->inputs[3] != PH_NONE) cl_arg_input(l, node, 3);
+                                 (p->rows + tile_rows - 1) / tile_rows, cl_axes_count(&p->batch));
+  cl_arg_product(l, plan, node, p);
   return cl_plan_done(plan, error);
 }
 
@@ -64,7 +68,9 @@ static void options_blocked(const ph_graph *graph, const ph_node *node, ph_text 
 }
 
 #define PRODUCT(op, ...)                                                                                               \
-  static const cl_variant op##_variants[] = {CL_TILES("packed_1", 1, __VA_ARGS__),                                     \
+  static const cl_variant op##_variants[] = {CL_CLBLAST(__VA_ARGS__),                                                  \
+                                             CL_TILED(__VA_ARGS__),                                                    \
+                                             CL_TILES("packed_1", 1, __VA_ARGS__),                                     \
                                              CL_TILES("packed_2", 2, __VA_ARGS__),                                     \
                                              CL_TILES("packed_4", 4, __VA_ARGS__),                                     \
                                              CL_TILES("packed", 6, __VA_ARGS__),                                       \

@@ -19,6 +19,26 @@ cl_product cl_product_of(const ph_graph *graph, const ph_node *node);
 /* The options that all its kernels take: which operands there are, and what is done to a sum. */
 void cl_product_options(const ph_graph *graph, const ph_node *node, ph_text *out);
 
+/* The arguments that PARAMETERS in product.cl asks for; the batch is folded. */
+void cl_arg_product(cl_launch *launch, cl_plan_node *plan, const ph_node *node, const cl_product *product);
+
+/* ---- variants for GPUs: clblast.c, the library; product_gpu.c, tiles in local memory ---- */
+
+bool cl_clblast_can_run(const cl_limits *limits, const ph_graph *graph, const ph_node *node, char reason[192]);
+void cl_clblast_options(const ph_graph *graph, const ph_node *node, ph_text *out);
+ph_status cl_clblast_plan(cl_plan_node *plan, const ph_graph *graph, const ph_node *node, ph_error *error);
+bool cl_tiled_can_run(const cl_limits *limits, const ph_graph *graph, const ph_node *node, char reason[192]);
+void cl_tiled_options(const ph_graph *graph, const ph_node *node, ph_text *out);
+ph_status cl_tiled_plan(cl_plan_node *plan, const ph_graph *graph, const ph_node *node, ph_error *error);
+
+#define CL_GPU_PRODUCT(name_, ...)                                                                                     \
+  {                                                                                                                    \
+    .name = #name_, .file = "product.cl product_gpu.cl", .profiles = CL_PROFILE_GPU, .stages = {__VA_ARGS__},          \
+    .can_run = cl_##name_##_can_run, .options = cl_##name_##_options, .plan = cl_##name_##_plan                        \
+  }
+#define CL_CLBLAST(...) CL_GPU_PRODUCT(clblast, __VA_ARGS__)
+#define CL_TILED(...)   CL_GPU_PRODUCT(tiled, __VA_ARGS__)
+
 /* ---- product_tiles.c: variants for CPUs, each with tiles of so many rows ---- */
 
 #define CL_TILES_OF(name_, rows_, where, ...)                                                                          \
