@@ -93,11 +93,24 @@ static ph_status make(ph_device *device, cl_build *build, ph_error *error) {
   return status;
 }
 
-/* Under the lock. */
-static ph_status find_or_make(ph_device *device, const char *file, const char *options, cl_build **out,
-                              ph_error *error) {
+/* Under the lock; NULL where there is none. */
+static cl_build *find(const ph_device *device, const char *file, const char *options) {
   cl_build *build = device->builds;
   while (build != NULL && (strcmp(build->file, file) != 0 || strcmp(build->options, options) != 0)) build = build->next;
+  return build;
+}
+
+bool cl_build_is_known(ph_device *device, const char *file, const char *options) {
+  pthread_mutex_lock(&device->lock);
+  bool known = find(device, file, options) != NULL;
+  pthread_mutex_unlock(&device->lock);
+  return known;
+}
+
+/* Under the lock, which it gives up while it compiles. */
+static ph_status find_or_make(ph_device *device, const char *file, const char *options, cl_build **out,
+                              ph_error *error) {
+  cl_build *build = find(device, file, options);
   if (build == NULL) {
     build = calloc(1, sizeof(*build));
     if (build == NULL || (build->options = strdup(options)) == NULL) {
@@ -106,10 +119,17 @@ static ph_status find_or_make(ph_device *device, const char *file, const char *o
     }
     build->file = file;
     build->failure = (ph_error)PH_ERROR_INIT;
-    build->failure.code = make(device, build, &build->failure);
+    build->making = true;
     build->next = device->builds;
     device->builds = build;
+    pthread_mutex_unlock(&device->lock);
+    ph_status status = make(device, build, &build->failure);
+    pthread_mutex_lock(&device->lock);
+    build->failure.code = status;
+    build->making = false;
+    pthread_cond_broadcast(&device->built);
   }
+  while (build->making) pthread_cond_wait(&device->built, &device->lock);
   *out = build;
   if (build->program == NULL && error != NULL) cl_give(error, &build->failure, sizeof(build->failure));
   return build->failure.code;

@@ -12,9 +12,9 @@ uint64_t cl_hash(uint64_t hash, const void *bytes, size_t size); /* FNV-1a, 64 b
 /* Source, options, device, driver and platform version, and our format's; NUL-terminated, to be freed; NULL when out of
  * memory. */
 char *cl_cache_key(const ph_device *device, const ph_text *source, const char *options);
-/* The built program, or NULL for a miss; *out_proven as it was saved.  Under the device's lock, as is cl_cache_save().
- */
+/* The built program, or NULL for a miss; *out_proven as it was saved. */
 cl_program cl_cache_load(ph_device *device, const char *key, const char *options, bool *out_proven);
+/* Under the device's lock. */
 void cl_cache_save(ph_device *device, const char *key, cl_program program, bool proven);
 
 /* Writes the texts, one after the other, to a file that appears under its name only when it is whole. */

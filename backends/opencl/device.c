@@ -55,9 +55,11 @@ ph_status cl_device_open(ph_backend_context *context, uint32_t index, const ph_o
   device->context = context;
   device->found = &context->found[index];
   apply_limits(device, &wanted);
-  if (pthread_mutex_init(&device->lock, NULL) != 0) {
+  bool locked = pthread_mutex_init(&device->lock, NULL) == 0;
+  if (!locked || pthread_cond_init(&device->built, NULL) != 0) {
+    if (locked) pthread_mutex_destroy(&device->lock);
     free(device);
-    return ph_fail(error, PH_OUT_OF_MEMORY, "no mutex can be made");
+    return ph_fail(error, PH_OUT_OF_MEMORY, "no lock can be made");
   }
   ph_status status = cl_kernel_folder(&device->kernel_folder, error);
   if (status == PH_OK) {
@@ -88,6 +90,7 @@ void cl_device_close(ph_device *device) {
   cl_tried_free(device);
   cl_builds_free(device);
   if (device->cl != NULL) cl_note_release(device->context, clReleaseContext(device->cl), "clReleaseContext");
+  pthread_cond_destroy(&device->built);
   pthread_mutex_destroy(&device->lock);
   free(device->kernel_folder);
   free(device);

@@ -19,6 +19,7 @@ struct ph_device {
   cl_context cl;
   atomic_uint_least64_t buffers_made;
   char *kernel_folder;  /* read .cl files from there instead of those built in; or NULL */
+  pthread_cond_t built; /* a build was made */
   pthread_mutex_t lock; /* over what follows */
   struct cl_build *builds;
   struct cl_retired *retired; /* variants that turned out not to work here */

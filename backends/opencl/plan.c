@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "opencl/ahead.h"
 #include "opencl/choice.h"
 #include "opencl/kernel.h"
 #include "opencl/layout.h"
@@ -287,6 +288,7 @@ ph_status cl_plan_make(ph_program *program, const ph_graph *graph, uint32_t firs
   plan->noted = for_trial;
   plan_draft draft = {.plan = plan, .first_variant = first_variant, .for_trial = for_trial};
   ph_status status = describe_tensors(plan, graph, error);
+  if (status == PH_OK && !for_trial) cl_build_ahead(plan->device, graph);
   for (uint32_t i = 0; status == PH_OK && i < graph->node_count; i++) {
     status = plan_node(&draft, program, graph, i, error);
     if (status != PH_OK && error != NULL) error->node = i;

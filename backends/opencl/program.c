@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "opencl/ahead.h"
 #include "opencl/choice.h"
 #include "opencl/layout.h"
 #include "opencl/packed.h"
@@ -52,6 +53,7 @@ ph_status cl_program_make(ph_device *device, const ph_graph *graph, bool early, 
   for (uint32_t i = 0; status == PH_OK && i < graph->tensor_count; i++)
     if (graph->tensors[i]->kind == PH_TENSOR_CONSTANT)
       status = upload(device, graph->tensors[i], &program->constants[i], error);
+  if (early && status == PH_OK) cl_build_ahead(device, graph);
   for (uint32_t i = 0; early && status == PH_OK && i < graph->node_count; i++) {
     status = compile_early(device, graph, graph->nodes[i], error);
     if (status != PH_OK && error != NULL) error->node = i;
