@@ -176,12 +176,19 @@ static ph_status bind(const ph_graph *graph, const ph_binding *bindings, uint32_
 }
 
 /* The one rounding of a node. */
-static void store(const ph_oracle_output *from, void *to) {
+static void store(const ph_oracle_output *from, const ph_tensor_desc *desc, void *to) {
+  int64_t index[PH_MAX_RANK] = {0}, at = 0;
   for (int64_t i = 0; i < from->count; i++) {
     if (from->real != NULL)
-      ph_write_real(from->dtype, to, (size_t)i, from->real[i]);
+      ph_write_real(from->dtype, to, (size_t)at, from->real[i]);
     else
-      ph_write_integer(from->dtype, to, (size_t)i, from->integer[i]);
+      ph_write_integer(from->dtype, to, (size_t)at, from->integer[i]);
+    for (uint32_t k = desc->rank; k-- > 0;) {
+      at += desc->strides[k];
+      if (++index[k] < desc->dims[k]) break;
+      at -= desc->dims[k] * desc->strides[k];
+      index[k] = 0;
+    }
   }
 }
 
@@ -191,7 +198,7 @@ static ph_status run_node(const ph_graph *graph, uint32_t index, void **data, ph
   if (outputs == NULL) return ph_fail_memory(error);
   ph_status status = ph_oracle_node(graph, index, (const void *const *)data, false, outputs, error);
   for (uint32_t i = 0; status == PH_OK && i < node->output_count; i++)
-    if (node->outputs[i] != PH_NONE) store(&outputs[i], data[node->outputs[i]]);
+    if (node->outputs[i] != PH_NONE) store(&outputs[i], graph->tensors[node->outputs[i]], data[node->outputs[i]]);
   ph_oracle_outputs_free(outputs, node->output_count);
   free(outputs);
   return status;

@@ -221,7 +221,7 @@ ph_status ph_case_session(ph_case_run *run, const char *op, ph_model *model, ph_
                           ph_error *error) {
   (void)error;
   ph_error local = PH_ERROR_INIT;
-  ph_session_options options = {.struct_size = sizeof(options)};
+  ph_session_options options = {.struct_size = sizeof(options), .unfolded = true};
   *out = NULL;
   ph_open_device *reference = op != NULL && run->reference != run->device ? run->reference : NULL;
   ph_status status = ph_session_create_on(run->context, model, &options, run->device, reference, out, &local);

@@ -160,8 +160,11 @@ static ph_status compare_plan(comparer *c, bool whole, ph_tensor **inputs) {
 
 static ph_status open_session(comparer *c, ph_context *context, ph_model *model, const ph_compare_options *options,
                               const char *spec, const char *keep) {
-  ph_session_options session_options = {
-      .struct_size = sizeof(session_options), .device = spec, .keep = &keep, .keep_count = keep != NULL};
+  ph_session_options session_options = {.struct_size = sizeof(session_options),
+                                        .device = spec,
+                                        .keep = &keep,
+                                        .keep_count = keep != NULL,
+                                        .unfolded = true};
   PH_TRY(ph_session_create(context, model, &session_options, &c->session, c->error));
   for (uint32_t i = 0; i < options->input_count; i++)
     PH_TRY(ph_session_set_input(c->session, options->input_names[i], options->inputs[i], c->error));

@@ -14,7 +14,16 @@ typedef struct ph_net_value {
   uint32_t state;    /* STATE, and where `next` or `in_place`: index in net->states */
   bool next;         /* an INNER value made to become a state at the end of the run (passes/states.h) */
   bool in_place;     /* an INNER value that is written into the state's own memory */
+  const struct ph_net_node
+      *move; /* a view (passes/views.h): the move between it and the value in whose memory it lies */
 } ph_net_value;
+
+/* What becomes of a node in a run. */
+typedef enum ph_node_way {
+  PH_NODE_RUNS,
+  PH_NODE_VIEW,  /* it moves nothing: one side of it is a view of the other (passes/views.h) */
+  PH_NODE_FOLDED /* its result is a constant, made when the plan was (runtime/fold.h) */
+} ph_node_way;
 
 struct ph_net_node {
   const ph_op *op;
@@ -25,9 +34,11 @@ struct ph_net_node {
   uint32_t *outputs;
   uint32_t output_count;
   ph_net_attr *attrs;         /* op->attr_count of them */
-  struct ph_net_node **steps; /* a fused node: the nodes it stands for, in order; else NULL */
+  struct ph_net_node **steps; /* a fused or merged node: the nodes it stands for, in order; else NULL */
   uint32_t step_count;
-  const char *note; /* why a group that looks like attention was not fused; NULL: nothing to say */
+  ph_node_way way;
+  const char
+      *note; /* why it was not fused, merged, folded or made a view, though it looks like it; NULL: nothing to say */
 };
 
 typedef struct ph_net_state {

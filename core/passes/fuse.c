@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "passes/merge.h"
+#include "passes/views.h"
 
 enum { STEP_SCORES, STEP_CAP, STEP_MASK, STEP_SOFTMAX, STEP_SUM, STEP_COUNT };
 
@@ -133,6 +135,19 @@ ph_status ph_fuse_attention(ph_net *net, ph_error *error) {
   return status;
 }
 
+/* The steps of a merged linear write their values themselves. */
+static void drop_slices(ph_net *net, uint32_t wide) {
+  uint32_t kept = 0;
+  for (uint32_t n = 0; n < net->node_count; n++) {
+    ph_net_node *node = net->nodes[n];
+    if (node->input_count > 0 && node->inputs[0] == wide)
+      ph_unview(net, node, NULL);
+    else
+      net->nodes[kept++] = node;
+  }
+  net->node_count = kept;
+}
+
 static ph_status unfuse(ph_net *net, uint32_t at, ph_error *error) {
   ph_net_node *fused = net->nodes[at];
   uint32_t tail = net->node_count;
@@ -141,7 +156,9 @@ static ph_status unfuse(ph_net *net, uint32_t at, ph_error *error) {
     if (slot == NULL) return ph_fail_memory(error);
     *slot = fused->steps[i];
   }
-  return ph_net_splice(net, at, tail, error);
+  PH_TRY(ph_net_splice(net, at, tail, error));
+  if (ph_is_merged(fused)) drop_slices(net, fused->outputs[0]);
+  return PH_OK;
 }
 
 bool ph_has_steps(const ph_net_node *node) {

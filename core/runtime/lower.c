@@ -6,6 +6,7 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "passes/views.h"
 
 /* How one operand of a node is seen: dims and strides in elements, each with whether it varies. */
 typedef struct view {
@@ -47,6 +48,15 @@ static view strided_view(const ph_type *type) {
   int64_t strides[PH_MAX_RANK];
   ph_strided_layout(type, strides);
   for (uint32_t i = 0; i < type->rank; i++) v.strides[i].value = strides[i];
+  return v;
+}
+
+/* Where the value lies in a run. */
+static view run_view(const ph_net *net, uint32_t value) {
+  ph_value_layout layout = ph_value_layout_of(net, value);
+  view v = {.rank = layout.rank};
+  memcpy(v.dims, layout.dims, sizeof(v.dims));
+  memcpy(v.strides, layout.strides, sizeof(v.strides));
   return v;
 }
 
@@ -101,7 +111,7 @@ static view input_view(const ph_net *net, const ph_net_node *node, uint32_t role
   const ph_type *type = &value->type;
   const ph_type *first = &net->values[node->inputs[0]].type, *y = &net->values[node->outputs[0]].type;
   bool strided = mode == PH_LOWER_STRIDED && value->kind != PH_TENSOR_CONSTANT;
-  view v = strided ? strided_view(type) : dense_view(type);
+  view v = mode == PH_LOWER_RUN ? run_view(net, node->inputs[role]) : strided ? strided_view(type) : dense_view(type);
   switch (node->op->layout) {
   case PH_LAYOUT_BROADCAST:
     pad_left(&v, y->rank);
@@ -134,9 +144,9 @@ static view input_view(const ph_net *net, const ph_net_node *node, uint32_t role
   return v;
 }
 
-static view output_view(const ph_net *net, const ph_net_node *node, uint32_t slot) {
+static view output_view(const ph_net *net, const ph_net_node *node, uint32_t slot, ph_lower_mode mode) {
   const ph_type *type = &net->values[node->outputs[slot]].type;
-  view v = dense_view(type);
+  view v = mode == PH_LOWER_RUN ? run_view(net, node->outputs[slot]) : dense_view(type);
   if (node->op->layout == PH_LAYOUT_MATMUL) {
     const ph_type *a = &net->values[node->inputs[0]].type, *b = &net->values[node->inputs[1]].type;
     if (b->rank == 1) insert_axis(&v, v.rank);
@@ -153,8 +163,9 @@ typedef struct builder {
   ph_lower_mode mode;
   ph_lowered *lowered;
   ph_tensor_desc **tensors, **open_tensors; /* arrays in the arena */
-  uint32_t tensor_count, tensor_capacity, open_count, open_capacity, map_count, map_capacity, storage_capacity;
-  uint32_t *inner_reads, *all_reads; /* of each value: by these nodes, by all */
+  uint32_t tensor_count, tensor_capacity, open_count, open_capacity, map_count, map_capacity, offset_count,
+      offset_capacity, storage_capacity;
+  uint32_t *inner_reads, *all_reads; /* of each value and of its views: by these nodes, by all that run */
   ph_error *error;
 } builder;
 
@@ -189,8 +200,9 @@ static ph_status add_storage(builder *b, uint32_t value, ph_tensor_kind kind, ui
   return PH_OK;
 }
 
-/* What is written into a state's own memory is that state. */
-static uint32_t memory_of(const builder *b, uint32_t value) {
+/* The value in whose memory it lies: what is written into a state's own memory is that state. */
+static uint32_t memory_of(const builder *b, uint32_t seen) {
+  uint32_t value = b->mode == PH_LOWER_RUN ? ph_value_root(b->net, seen) : seen;
   const ph_net_value *v = &b->net->values[value];
   return b->mode == PH_LOWER_RUN && v->in_place ? b->net->states[v->state].value : value;
 }
@@ -227,26 +239,34 @@ static ph_tensor_desc *push_desc(builder *b, ph_tensor_desc ***items, uint32_t *
 }
 
 static ph_status add_tensor(builder *b, uint32_t value, const view *v, bool written, uint32_t node, uint32_t *out) {
+  const ph_net_value *source = &b->net->values[value];
+  uint64_t offset = 0;
+  if (b->mode == PH_LOWER_RUN)
+    offset = (uint64_t)ph_value_layout_of(b->net, value).offset * ph_dtype_size(source->type.dtype);
   uint32_t storage;
   PH_TRY(find_storage(b, value, written, node, &storage));
   for (uint32_t i = 0; i < b->tensor_count; i++)
-    if (b->lowered->tensor_storage[i] == storage && same_view(b->tensors[i], v)) {
+    if (b->lowered->tensor_storage[i] == storage && b->lowered->tensor_offset[i] == offset &&
+        same_view(b->tensors[i], v)) {
       *out = i;
       return PH_OK;
     }
   uint32_t *map =
       ph_arena_push(&b->lowered->arena, &b->lowered->tensor_storage, &b->map_count, &b->map_capacity, sizeof(*map));
+  uint64_t *offset_slot = ph_arena_push(&b->lowered->arena, &b->lowered->tensor_offset, &b->offset_count,
+                                        &b->offset_capacity, sizeof(*offset_slot));
   ph_tensor_desc *desc = push_desc(b, &b->tensors, &b->tensor_count, &b->tensor_capacity);
   ph_tensor_desc *open = push_desc(b, &b->open_tensors, &b->open_count, &b->open_capacity);
-  if (map == NULL || desc == NULL || open == NULL) return ph_fail_memory(b->error);
+  if (map == NULL || offset_slot == NULL || desc == NULL || open == NULL) return ph_fail_memory(b->error);
   *map = storage;
-  const ph_net_value *source = &b->net->values[value];
+  *offset_slot = offset;
   *desc = (ph_tensor_desc){.struct_size = sizeof(*desc),
                            .name = source->path,
                            .kind = b->lowered->storages[storage].kind,
                            .dtype = source->type.dtype,
                            .rank = v->rank};
-  if (desc->kind == PH_TENSOR_CONSTANT) desc->data = source->tensor->data;
+  if (desc->kind == PH_TENSOR_CONSTANT)
+    desc->data = (const char *)b->net->values[b->lowered->storages[storage].value].tensor->data + offset;
   *open = *desc;
   for (uint32_t i = 0; i < v->rank; i++) {
     desc->dims[i] = v->dims[i].value;
@@ -292,10 +312,10 @@ static ph_status lower_node(builder *b, const ph_net_node *node, uint32_t index,
   for (uint32_t i = 0; i < node->output_count; i++) {
     uint32_t value = node->outputs[i];
     outputs[i] = PH_NONE;
-    bool wanted = b->net->values[value].kept || b->all_reads[value] > 0;
+    bool wanted = b->net->values[value].kept || b->all_reads[memory_of(b, value)] > 0;
     bool optional = node->op->outputs != NULL && node->op->outputs[i].optional;
     if (optional && !wanted) continue;
-    view v = output_view(b->net, node, i);
+    view v = output_view(b->net, node, i, b->mode);
     PH_TRY(add_tensor(b, value, &v, true, index, &outputs[i]));
   }
   *out = (ph_node){.struct_size = sizeof(*out),
@@ -310,10 +330,11 @@ static ph_status lower_node(builder *b, const ph_net_node *node, uint32_t index,
   return lower_attrs(b, node, out, open);
 }
 
-static void count_reads(ph_net_node *const *nodes, uint32_t count, uint32_t *reads) {
+/* A view is read where the value is in whose memory it lies. */
+static void count_reads(const builder *b, ph_net_node *const *nodes, uint32_t count, uint32_t *reads) {
   for (uint32_t n = 0; n < count; n++)
-    for (uint32_t i = 0; i < nodes[n]->input_count; i++)
-      if (nodes[n]->inputs[i] != PH_NONE) reads[nodes[n]->inputs[i]]++;
+    for (uint32_t i = 0; i < nodes[n]->input_count && (b->mode != PH_LOWER_RUN || nodes[n]->way == PH_NODE_RUNS); i++)
+      if (nodes[n]->inputs[i] != PH_NONE) reads[memory_of(b, nodes[n]->inputs[i])]++;
 }
 
 static ph_status lower_all(builder *b, ph_net_node *const *nodes, uint32_t node_count) {
@@ -327,23 +348,28 @@ static ph_status lower_all(builder *b, ph_net_node *const *nodes, uint32_t node_
   if (list == NULL || open_list == NULL || pointers == NULL || open_pointers == NULL || b->inner_reads == NULL ||
       b->all_reads == NULL)
     return ph_fail_memory(b->error);
-  count_reads(nodes, node_count, b->inner_reads);
-  ph_net_count_reads(b->net, b->all_reads);
+  lowered->node_of = ph_arena_array(&lowered->arena, node_count, sizeof(*lowered->node_of));
+  if (lowered->node_of == NULL) return ph_fail_memory(b->error);
+  count_reads(b, nodes, node_count, b->inner_reads);
+  count_reads(b, b->net->nodes, b->net->node_count, b->all_reads);
+  uint32_t count = 0;
   for (uint32_t i = 0; i < node_count; i++) {
-    PH_TRY(lower_node(b, nodes[i], i, &list[i], &open_list[i]));
-    pointers[i] = &list[i];
-    open_pointers[i] = &open_list[i];
+    if (b->mode == PH_LOWER_RUN && nodes[i]->way != PH_NODE_RUNS) continue;
+    PH_TRY(lower_node(b, nodes[i], count, &list[count], &open_list[count]));
+    pointers[count] = &list[count];
+    open_pointers[count] = &open_list[count];
+    lowered->node_of[count++] = i;
   }
   lowered->graph = (ph_graph){.struct_size = sizeof(ph_graph),
                               .tensors = (const ph_tensor_desc *const *)b->tensors,
                               .tensor_count = b->tensor_count,
                               .nodes = pointers,
-                              .node_count = node_count};
+                              .node_count = count};
   lowered->open = (ph_graph){.struct_size = sizeof(ph_graph),
                              .tensors = (const ph_tensor_desc *const *)b->open_tensors,
                              .tensor_count = b->tensor_count,
                              .nodes = open_pointers,
-                             .node_count = node_count};
+                             .node_count = count};
   return PH_OK;
 }
 

@@ -18,6 +18,8 @@ typedef struct ph_lowered {
   ph_graph graph;           /* every dim concrete */
   ph_graph open;            /* the same with PH_DIM_VARIES and PH_ATTR_VARIES, for program_create() */
   uint32_t *tensor_storage; /* by tensor */
+  uint64_t *tensor_offset;  /* by tensor: bytes from the start of its storage; of a constant, they are in its `data` */
+  uint32_t *node_of;        /* by node of the graph: which of `nodes` it is */
   ph_storage *storages;
   uint32_t storage_count;
 } ph_lowered;
@@ -33,7 +35,8 @@ typedef enum ph_lower_mode {
 int64_t ph_strided_layout(const ph_type *type, int64_t strides[PH_MAX_RANK]);
 
 /* `nodes` are consecutive nodes of the net, which outlives the result.  In PH_LOWER_RUN a value is an OUTPUT where it
- * is kept or read by a node outside `nodes`. */
+ * is kept or read by a node outside `nodes`, views lie in the memory of what they are views of, and nodes that do not
+ * run (ph_node_way) are left out; else every value is dense and by itself. */
 PH_NODISCARD ph_status ph_lower(const ph_net *net, ph_net_node *const *nodes, uint32_t node_count, ph_lower_mode mode,
                                 ph_lowered **out, ph_error *error);
 void ph_lowered_destroy(ph_lowered *lowered); /* NULL is fine */

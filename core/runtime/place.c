@@ -7,6 +7,8 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "passes/fuse.h"
+#include "passes/merge.h"
+#include "passes/views.h"
 #include "runtime/lower.h"
 
 /* A type that the op's row does not allow for a stage would loosen the bound: such a yes counts as a no. */
@@ -20,10 +22,11 @@ static void check_stages(const ph_op *op, ph_support *support) {
   }
 }
 
-static ph_status ask(const ph_net *net, const ph_open_device *device, ph_net_node *node, ph_support *out,
-                     ph_error *error) {
+/* PH_LOWER_RUN: as it lies in this net; PH_LOWER_APART: were everything dense. */
+static ph_status ask(const ph_net *net, const ph_open_device *device, ph_net_node *node, ph_lower_mode mode,
+                     ph_support *out, ph_error *error) {
   ph_lowered *lowered;
-  PH_TRY(ph_lower(net, &node, 1, PH_LOWER_RUN, &lowered, error));
+  PH_TRY(ph_lower(net, &node, 1, mode, &lowered, error));
   *out = (ph_support){.struct_size = sizeof(*out)};
   ph_status status = device->backend->supports(device->device, &lowered->graph, 0, out, error);
   ph_lowered_destroy(lowered);
@@ -102,16 +105,141 @@ typedef struct placer {
   ph_error *error;
 } placer;
 
-/* Places node number *at, or rewrites it (*out_again: look at *at once more). */
+/* ---- views: taken where the device takes them ---- */
+
+static uint32_t number_of(const ph_net *net, const ph_net_node *node) {
+  for (uint32_t n = 0; n < net->node_count; n++)
+    if (net->nodes[n] == node) return n;
+  return PH_NONE;
+}
+
+/* The node that makes a value; PH_NONE for one from outside. */
+static uint32_t maker_of(const ph_net *net, uint32_t value) {
+  for (uint32_t n = 0; n < net->node_count; n++)
+    for (uint32_t i = 0; i < net->nodes[n]->output_count; i++)
+      if (net->nodes[n]->outputs[i] == value) return n;
+  return PH_NONE;
+}
+
+/* Makes a move a copy; a slice of a merged linear makes that one its steps.  Gives the first node that must be looked
+ * at again. */
+static ph_status take_back(placer *p, ph_net_node *move, const char *reason, uint32_t *out_first) {
+  ph_net *net = p->net;
+  uint32_t x = move->inputs[0], maker = maker_of(net, x), number = number_of(net, move);
+  bool written = net->values[x].move == move; /* its input was written where its result lies */
+  if (maker != PH_NONE && ph_is_merged(net->nodes[maker])) {
+    ph_net_node *merged = net->nodes[maker];
+    PH_TRY(ph_write_out(net, maker, p->error));
+    for (uint32_t i = 0; i < merged->step_count; i++) merged->steps[i]->note = reason;
+    *out_first = maker;
+    return PH_OK;
+  }
+  ph_unview(net, move, reason);
+  *out_first = written && maker < number ? maker : number;
+  return PH_OK;
+}
+
+/* An operand of a node that is a view; PH_NONE if there is none, or none that lies at an odd place. */
+static uint32_t find_view(const placer *p, const ph_net_node *node, bool odd) {
+  for (uint32_t i = 0; i < node->input_count + node->output_count; i++) {
+    uint32_t value = i < node->input_count ? node->inputs[i] : node->outputs[i - node->input_count];
+    if (value == PH_NONE || p->net->values[value].move == NULL) continue;
+    uint64_t offset =
+        (uint64_t)ph_value_layout_of(p->net, value).offset * ph_dtype_size(p->net->values[value].type.dtype);
+    if (!odd || offset % p->device->limits.alignment != 0) return value;
+  }
+  return PH_NONE;
+}
+
+/* Work per element enough that another kernel costs more than a copy of the operands. */
+static bool is_heavy(const ph_net_node *node) {
+  static const char *const names[] = {"linear", "fused_linear", "matmul", "scaled_scores", "weighted_sum", "attention"};
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    if (strcmp(node->op->name, names[i]) == 0) return true;
+  return false;
+}
+
+/* Why the node should not get its views: NULL where it should. */
+static ph_status weigh_views(const placer *p, ph_net_node *node, const ph_support *support, const char **out) {
+  ph_support dense;
+  *out = NULL;
+  const char *spec = p->device->entry->spec;
+  bool odd = find_view(p, node, true) != PH_NONE;
+  if (!odd && support->supported && !is_heavy(node)) return PH_OK;
+  PH_TRY(ask(p->net, p->device, node, PH_LOWER_APART, &dense, p->error));
+  if (!dense.supported || (!odd && support->supported && strcmp(dense.variant, support->variant) == 0)) return PH_OK;
+  if (odd)
+    *out = ph_arena_text(&p->net->arena, "'%s' would find it where %s cannot bind it", node->path, spec);
+  else if (!support->supported)
+    *out = ph_arena_text(&p->net->arena, "%s takes it dense alone for '%s' (%s)", spec, node->path, node->op->name);
+  else
+    *out = ph_arena_text(&p->net->arena, "%s runs '%s' (%s) as %s where it lies dense, and as %s where not", spec,
+                         node->path, node->op->name, dense.variant, support->variant);
+  return *out != NULL ? PH_OK : ph_fail_memory(p->error);
+}
+
+/* Takes a view of the node back where it should not have one; *at is then the next node to look at. */
+static ph_status settle_views(placer *p, uint32_t *at, const ph_support *support, bool *out_changed) {
+  ph_net_node *node = p->net->nodes[*at];
+  uint32_t view = find_view(p, node, false);
+  const char *reason = NULL;
+  if (view != PH_NONE) PH_TRY(weigh_views(p, node, support, &reason));
+  *out_changed = reason != NULL;
+  if (reason == NULL) return PH_OK;
+  uint32_t odd = find_view(p, node, true);
+  ph_net_node *move = p->net->nodes[number_of(p->net, p->net->values[odd != PH_NONE ? odd : view].move)];
+  return take_back(p, move, reason, at);
+}
+
+/* ---- placing ---- */
+
+static ph_status keep_placement(placer *p, uint32_t at, const ph_placement *placement) {
+  if (!ph_grow(&p->placements, &p->capacity, (size_t)at + 1, sizeof(*p->placements))) return ph_fail_memory(p->error);
+  p->placements[at] = *placement;
+  return PH_OK;
+}
+
+/* A node that does not run.  A move must be one that the device could make, too: so that compare can judge it there. */
+static ph_status place_idle(placer *p, uint32_t *at, bool *out_again) {
+  ph_net_node *node = p->net->nodes[*at];
+  ph_placement placement = {.device = p->device};
+  *out_again = false;
+  if (node->way == PH_NODE_VIEW) {
+    PH_TRY(ask(p->net, p->device, node, PH_LOWER_APART, &placement.support, p->error));
+    if (!placement.support.supported) {
+      *out_again = true;
+      const char *reason = ph_arena_text(&p->net->arena, "%s does not run it", p->device->entry->spec);
+      return reason != NULL ? take_back(p, node, reason, at) : ph_fail_memory(p->error);
+    }
+  }
+  return keep_placement(p, *at, &placement);
+}
+
+/* The steps of a group that the device does not run as one; the last says so. */
+static ph_status write_out(placer *p, uint32_t at, const char *refusal) {
+  ph_net_node *node = p->net->nodes[at];
+  if (node->step_count > 0) {
+    const char *note = ph_arena_text(&p->net->arena, "%s does not run it as one %s: %s", p->device->entry->spec,
+                                     node->op->name, refusal);
+    if (note == NULL) return ph_fail_memory(p->error);
+    node->steps[node->step_count - 1]->note = note;
+  }
+  return ph_write_out(p->net, at, p->error);
+}
+
+/* Places node number *at, or rewrites the net (*out_again: look at number *at next). */
 static ph_status place_node(placer *p, uint32_t *at, bool *out_again) {
   ph_net_node *node = p->net->nodes[*at];
   ph_placement placement = {.device = p->device};
+  if (node->way != PH_NODE_RUNS) return place_idle(p, at, out_again);
   *out_again = true;
-  PH_TRY(ask(p->net, p->device, node, &placement.support, p->error));
+  PH_TRY(ask(p->net, p->device, node, PH_LOWER_RUN, &placement.support, p->error));
+  bool changed = false;
+  PH_TRY(settle_views(p, at, &placement.support, &changed));
+  if (changed) return PH_OK;
   if (!placement.support.supported) {
     uint32_t start = *at;
-    bool changed = false;
-    if (ph_has_steps(node)) return ph_write_out(p->net, *at, p->error);
+    if (ph_has_steps(node)) return write_out(p, *at, placement.support.reason);
     if (placement.support.needs_dense) PH_TRY(make_dense(p->net, at, &changed, p->error));
     if (!changed) PH_TRY(make_uniform(p->net, at, &changed, p->error));
     if (changed) {
@@ -121,15 +249,13 @@ static ph_status place_node(placer *p, uint32_t *at, bool *out_again) {
     memcpy(placement.reason, placement.support.reason, sizeof(placement.reason));
     placement.device = NULL;
     if (p->reference != NULL) {
-      PH_TRY(ask(p->net, p->reference, node, &placement.support, p->error));
+      PH_TRY(ask(p->net, p->reference, node, PH_LOWER_RUN, &placement.support, p->error));
       if (placement.support.supported) placement.device = p->reference;
       placement.moved = placement.support.supported;
     }
   }
   *out_again = false;
-  if (!ph_grow(&p->placements, &p->capacity, (size_t)*at + 1, sizeof(*p->placements))) return ph_fail_memory(p->error);
-  p->placements[*at] = placement;
-  return PH_OK;
+  return keep_placement(p, *at, &placement);
 }
 
 ph_status ph_place_nodes(ph_net *net, const ph_open_device *device, const ph_open_device *reference, ph_placement **out,

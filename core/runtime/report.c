@@ -22,6 +22,7 @@ static uint64_t bytes_of(const ph_type *type) {
 
 static uint64_t node_bytes(const ph_net *net, const ph_net_node *node) {
   uint64_t bytes = 0;
+  if (node->way != PH_NODE_RUNS) return 0;
   for (uint32_t i = 0; i < node->input_count; i++)
     if (node->inputs[i] != PH_NONE) bytes += bytes_of(&net->values[node->inputs[i]].type);
   return bytes + bytes_of(&net->values[node->outputs[0]].type);
@@ -51,12 +52,18 @@ const ph_node_report *ph_session_node(const ph_session *session, uint32_t index)
         .op = node->op->name,
         .members = member_paths(net, node),
         .output_type = ph_arena_text(&net->arena, "%s %s", ph_dtype_name(type->dtype), ph_type_text(type)),
-        .flops = node->op->flops == NULL ? 0 : node->op->flops(net, node),
+        .flops = node->op->flops == NULL || node->way != PH_NODE_RUNS ? 0 : node->op->flops(net, node),
         .bytes = node_bytes(net, node),
         .device = placement->device == NULL ? NULL : placement->device->entry->spec,
-        .variant = placement->device == NULL ? NULL : placement->support.variant,
+        .variant = placement->device == NULL     ? NULL
+                   : node->way == PH_NODE_VIEW   ? "view"
+                   : node->way == PH_NODE_FOLDED ? "folded"
+                                                 : placement->support.variant,
         .reason = placement->reason[0] == '\0' ? NULL : placement->reason,
         .note = node->note,
+        .fate = node->way == PH_NODE_VIEW     ? PH_NODE_IS_VIEW
+                : node->way == PH_NODE_FOLDED ? PH_NODE_IS_FOLDED
+                                              : PH_NODE_IS_RUN,
     };
   report->start_ns = plan->times[index].start_ns;
   report->end_ns = plan->times[index].end_ns;

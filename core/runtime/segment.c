@@ -225,11 +225,12 @@ static void bind_tensors(ph_segment *segment) {
     uint32_t s = lowered->tensor_storage[t];
     const ph_storage *storage = &lowered->storages[s];
     if (storage->kind == PH_TENSOR_CONSTANT) continue;
-    ph_binding binding = {.tensor = t, .buffer = segment->ports[s].buffer};
+    ph_binding binding = {.tensor = t, .buffer = segment->ports[s].buffer, .offset = lowered->tensor_offset[t]};
     if (storage->kind == PH_TENSOR_STATE || storage->next) binding.buffer = segment->ios[s].state;
-    if (storage->kind == PH_TENSOR_INNER && storage->bytes > 0)
-      binding = (ph_binding){
-          .tensor = t, .buffer = segment->chunks[segment->pieces[s].chunk], .offset = segment->pieces[s].offset};
+    if (storage->kind == PH_TENSOR_INNER && storage->bytes > 0) {
+      binding.buffer = segment->chunks[segment->pieces[s].chunk];
+      binding.offset += segment->pieces[s].offset;
+    }
     segment->bindings[segment->binding_count++] = binding;
   }
 }

@@ -60,6 +60,7 @@ void ph_session_destroy(ph_session *session) {
   free(session->states);
   ph_held_free(&session->held);
   ph_program_cache_destroy(session->programs);
+  ph_pool_free(&session->pool);
   if (!session->borrowed) {
     ph_open_device_close(session->device);
     ph_open_device_close(session->reference);
@@ -132,6 +133,7 @@ static ph_status create(ph_context *context, ph_model *model, const ph_session_o
   session->model = model;
   session->times = options->times;
   session->attention = PH_COVERS(options, ph_session_options, attention) && options->attention;
+  session->unfolded = PH_COVERS(options, ph_session_options, unfolded) && options->unfolded;
   session->device = device;
   session->reference = reference;
   session->borrowed = device != NULL;

@@ -2,6 +2,7 @@
 #ifndef POLYHEAD_RUNTIME_SESSION_H
 #define POLYHEAD_RUNTIME_SESSION_H
 
+#include "passes/pool.h"
 #include "runtime/context.h"
 #include "runtime/hold.h"
 #include "runtime/place.h"
@@ -33,6 +34,7 @@ struct ph_session {
   ph_model *model;
   ph_open_device *device, *reference; /* reference: the fallback, or NULL */
   ph_program_cache *programs;
+  ph_pool pool; /* constants that passes made, for the plans of all dims */
   ph_session_plan *plans, *current;
   ph_state *states;     /* by model state */
   ph_held held;         /* what those segments gave, for the plans of all dims */
@@ -49,7 +51,7 @@ struct ph_session {
   uint32_t output_count;
   ph_arena labels;
   ph_vocabulary **vocabularies; /* by labels of the model; NULL where they are texts */
-  bool times, attention, poisoned;
+  bool times, attention, unfolded, poisoned;
   bool borrowed; /* device and reference belong to somebody else */
 };
 

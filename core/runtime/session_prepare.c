@@ -6,8 +6,12 @@
 #include "base/text.h"
 #include "config/weights.h"
 #include "passes/dropout.h"
+#include "passes/epilogue.h"
 #include "passes/fuse.h"
+#include "passes/merge.h"
 #include "passes/states.h"
+#include "passes/views.h"
+#include "runtime/fold.h"
 #include "runtime/session.h"
 
 enum { MAX_PLANS = 16, ALIGNMENT = 64 };
@@ -97,6 +101,11 @@ static ph_status refuse(const ph_session *session, const ph_session_plan *plan, 
                      : "");
 }
 
+/* Whether node number `n` may follow in a run on this device. */
+static bool goes_on(const ph_session_plan *plan, uint32_t n, const ph_open_device *device) {
+  return plan->net->nodes[n]->way != PH_NODE_RUNS || plan->placements[n].device == device;
+}
+
 /* Cuts the nodes into maximal runs on one device, all held or none, and prepares each. */
 static ph_status make_segments(ph_session *session, ph_session_plan *plan, uint32_t held, ph_error *error) {
   ph_net *net = plan->net;
@@ -105,7 +114,9 @@ static ph_status make_segments(ph_session *session, ph_session_plan *plan, uint3
   if (plan->segments == NULL || plan->segment_first == NULL) return ph_fail_memory(error);
   for (uint32_t first = 0, end; first < net->node_count; first = end) {
     const ph_open_device *device = plan->placements[first].device;
-    for (end = first + 1; end < net->node_count && plan->placements[end].device == device && end != held;) end++;
+    bool runs = net->nodes[first]->way == PH_NODE_RUNS;
+    for (end = first + 1; runs && end < net->node_count && end != held && goes_on(plan, end, device);) end++;
+    if (!runs) continue;
     ph_lowered *lowered;
     PH_TRY(ph_lower(net, net->nodes + first, end - first, PH_LOWER_RUN, &lowered, error));
     plan->segment_first[plan->segment_count] = first;
@@ -136,6 +147,20 @@ static void note_dropout(ph_context *context, const ph_net *net) {
   }
 }
 
+/* The passes, in the order in which one prepares the next. */
+static ph_status rewrite(ph_session *session, ph_session_plan *plan, ph_notes *notes, ph_error *error) {
+  const ph_device_info *device = &session->device->limits;
+  const ph_merge_limits limits = {.tensor_bytes = device->max_buffer_bytes, .weight_bytes = device->memory_bytes / 4};
+  ph_skip_dropout(plan->net);
+  if (session->attention) PH_TRY(keep_attention(plan->net, error));
+  PH_TRY(ph_states_place(plan->net, notes, error));
+  if (!session->unfolded) PH_TRY(ph_fold_constants(plan->net, &session->pool, error));
+  PH_TRY(ph_fuse_attention(plan->net, error));
+  PH_TRY(ph_fuse_epilogues(plan->net, error));
+  PH_TRY(ph_merge_projections(plan->net, &session->pool, &limits, error));
+  return ph_view_moves(plan->net, error);
+}
+
 static ph_status build_plan(ph_session *session, ph_session_plan *plan, ph_error *error) {
   ph_notes notes = {warn, session->context};
   PH_TRY(resolve_weights(session, plan->dims, error));
@@ -145,10 +170,7 @@ static ph_status build_plan(ph_session *session, ph_session_plan *plan, ph_error
   if (plan->output_values == NULL) return ph_fail_memory(error);
   PH_TRY(mark_outputs(session, plan->net, plan->output_values, error));
   note_dropout(session->context, plan->net);
-  ph_skip_dropout(plan->net);
-  if (session->attention) PH_TRY(keep_attention(plan->net, error));
-  PH_TRY(ph_states_place(plan->net, &notes, error));
-  PH_TRY(ph_fuse_attention(plan->net, error));
+  PH_TRY(rewrite(session, plan, &notes, error));
   PH_TRY(ph_place_nodes(plan->net, session->device, session->reference, &plan->placements, error));
   uint32_t held;
   PH_TRY(ph_hold_first(plan->net, plan->placements, &held, error));

@@ -67,12 +67,20 @@ static void take_outputs(ph_session *session, ph_session_plan *plan, ph_segment 
 
 static ph_status run_segment(ph_session *session, ph_session_plan *plan, uint32_t index, ph_error *error) {
   ph_segment *segment = plan->segments[index];
-  const ph_graph *graph = &ph_segment_lowered(segment)->graph;
+  const ph_lowered *lowered = ph_segment_lowered(segment);
+  const ph_graph *graph = &lowered->graph;
   bool times = session->times && (ph_segment_device(segment)->limits.caps & PH_CAP_NODE_TIMES);
-  PH_TRY(give_memory(session, plan, segment, error));
-  ph_status status = ph_segment_run(segment, times ? plan->times + plan->segment_first[index] : NULL, error);
-  if (status != PH_OK && error != NULL && error->node < graph->node_count)
-    ph_error_prefix(error, "node '%s': ", graph->nodes[error->node]->id);
+  ph_node_time *measured = times ? ph_new_array(graph->node_count, sizeof(*measured)) : NULL;
+  if (times && measured == NULL) return ph_fail_memory(error);
+  ph_status status = give_memory(session, plan, segment, error);
+  if (status == PH_OK) {
+    status = ph_segment_run(segment, measured, error);
+    if (status != PH_OK && error != NULL && error->node < graph->node_count)
+      ph_error_prefix(error, "node '%s': ", graph->nodes[error->node]->id);
+  }
+  for (uint32_t i = 0; times && i < graph->node_count; i++)
+    plan->times[plan->segment_first[index] + lowered->node_of[i]] = measured[i];
+  free(measured);
   if (status == PH_OK) take_outputs(session, plan, segment);
   return status;
 }

@@ -130,6 +130,7 @@ typedef struct ph_session_options {
   uint32_t keep_count;
   bool times; /* measure each node where the device can */
   bool attention; /* keep the weights of every attention, for a report: nothing around them is fused */
+  bool unfolded;  /* what hangs on constants alone runs on the device, too, in every run: for who judges the device */
 } ph_session_options;
 
 /* PH_UNAVAILABLE when there is no such device; the message lists those there are. */
@@ -160,18 +161,26 @@ typedef struct ph_output {
 PH_API uint32_t ph_session_output_count(const ph_session *session);
 PH_API const ph_output *ph_session_output(const ph_session *session, uint32_t index);
 
-/* After prepare(): one record per node that will run, in order.  Owned by the session, valid until the next call. */
+/* What becomes of a node in a run. */
+typedef enum ph_node_fate {
+  PH_NODE_IS_RUN,
+  PH_NODE_IS_VIEW,  /* strides say what it moves: it costs nothing */
+  PH_NODE_IS_FOLDED /* computed when the session was prepared */
+} ph_node_fate;
+
+/* After prepare(): one record per node, in order.  Owned by the session, valid until the next call. */
 typedef struct ph_node_report {
   const char *path, *op;
-  const char *const *members; /* a fused node: its steps, NULL-terminated; else NULL */
+  const char *const *members; /* a fused or merged node: its steps, NULL-terminated; else NULL */
   const char *output_type;    /* "f32 [1, 8, 64, 64]" */
   double flops;
   uint64_t bytes;             /* read and written */
   const char *device;         /* spec of the device that runs it; NULL where refused and there is no fallback */
-  const char *variant;        /* of the backend; NULL where refused */
+  const char *variant;        /* of the backend; "view" and "folded" where it does not run; NULL where refused */
   const char *reason;         /* why the chosen device refused it, or NULL */
-  const char *note;           /* why a group was not fused, or NULL */
+  const char *note;           /* why it was not fused, merged, folded or made a view, though it looks like it; or NULL */
   uint64_t start_ns, end_ns;  /* of the last run, where measured; else both 0 */
+  ph_node_fate fate;
 } ph_node_report;
 PH_API uint32_t ph_session_node_count(const ph_session *session);
 PH_API const ph_node_report *ph_session_node(const ph_session *session, uint32_t index);
