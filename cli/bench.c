@@ -36,13 +36,6 @@ static uint64_t all_memory(const ph_memory_report *memory) {
 
 /* ---- the table ---- */
 
-/* "83 %"; nothing where the device's peak is not known. */
-static cli_text share_text(double rate, double peak) {
-  cli_text out = {""};
-  if (peak > 0) snprintf(out.text, sizeof(out.text), "%.0f %%", 100 * rate / peak);
-  return out;
-}
-
 static void add_result(cli_table *table, const char *name, const char *device, const ph_peak *peak,
                        const ph_bench_result *result) {
   cli_text first = cli_seconds_text(result->first), median = cli_seconds_text(result->run.median);
@@ -50,7 +43,8 @@ static void add_result(cli_table *table, const char *name, const char *device, c
   cli_text inside = cli_seconds_text(result->device.median), cpu = cli_seconds_text(result->cpu);
   cli_text prepare = cli_seconds_text(result->prepare), memory = cli_bytes_text(all_memory(&result->memory));
   double flop_rate = per_second(result->flops, result), byte_rate = per_second((double)result->bytes, result);
-  cli_text flop_share = share_text(flop_rate, peak->flops), byte_share = share_text(byte_rate, peak->read_bytes);
+  cli_text flop_share = cli_share_text(flop_rate, peak->flops),
+           byte_share = cli_share_text(byte_rate, peak->read_bytes);
   char flops[32], bytes[32];
   snprintf(flops, sizeof(flops), "%.1f", flop_rate * 1e-9);
   snprintf(bytes, sizeof(bytes), "%.1f", byte_rate * 1e-9);

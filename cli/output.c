@@ -97,6 +97,12 @@ cli_text cli_seconds_text(double seconds) {
   return out;
 }
 
+cli_text cli_share_text(double rate, double peak) {
+  cli_text out = {""};
+  if (peak > 0) snprintf(out.text, sizeof(out.text), "%.0f %%", 100 * rate / peak);
+  return out;
+}
+
 /* Three digits and a unit; whole numbers below the first step stay whole. */
 static cli_text scaled(double value, double step, const char *const *units) {
   cli_text out;

@@ -36,6 +36,7 @@ typedef struct cli_text {
 cli_text cli_count_text(double count);                        /* "1.05 M" */
 cli_text cli_bytes_text(uint64_t bytes);                      /* "1.5 KiB" */
 cli_text cli_seconds_text(double seconds);                    /* "1.05 ms" */
+cli_text cli_share_text(double rate, double peak);            /* "83 %"; "" where the peak is not known */
 cli_text cli_type_text(const ph_tensor *tensor);              /* "f32 [1, 8, 64, 64]" */
 cli_text cli_list_text(uint32_t count, const int64_t *items); /* "[0, 3]" */
 const char *cli_device_kind_text(ph_device_kind kind);        /* "cpu" */

@@ -29,7 +29,18 @@ static ph_status write_report(cli_records *records, ph_session *session, ph_erro
   return status;
 }
 
-/* One complete event per node, a track per device (Trace Event Format). */
+/* The first node on the same device stands for it. */
+static uint32_t track_of(const ph_session *session, uint32_t index) {
+  const char *device = ph_session_node(session, index)->device;
+  for (uint32_t i = 0; i < index; i++) {
+    const char *other = ph_session_node(session, i)->device;
+    if (other != NULL && device != NULL && strcmp(other, device) == 0) return i;
+  }
+  return index;
+}
+
+/* One complete event per node, a track per device, which a metadata event names (Trace Event Format; Perfetto wants
+ * numbers as thread ids). */
 static json_t *events_of(const ph_session *session) {
   json_t *events = json_array();
   uint64_t start = UINT64_MAX;
@@ -40,12 +51,16 @@ static json_t *events_of(const ph_session *session) {
   for (uint32_t i = 0; i < ph_session_node_count(session); i++) {
     const ph_node_report *node = ph_session_node(session, i);
     if (node->end_ns == 0) continue;
+    int track = (int)track_of(session, i) + 1;
+    if (track == (int)i + 1)
+      events = cli_json_append(events, json_pack("{ss ss si si s{so}}", "name", "thread_name", "ph", "M", "pid", 1,
+                                                 "tid", track, "args", "name", cli_json_text(node->device)));
     events = cli_json_append(
-        events, json_pack("{so so ss sf sf si so s{so so sf sI}}", "name", cli_json_text(node->path), "cat",
+        events, json_pack("{so so ss sf sf si si s{so so sf sI}}", "name", cli_json_text(node->path), "cat",
                           cli_json_text(node->op), "ph", "X", "ts", (double)(node->start_ns - start) / 1000, "dur",
-                          (double)(node->end_ns - node->start_ns) / 1000, "pid", 1, "tid", cli_json_text(node->device),
-                          "args", "output", cli_json_text(node->output_type), "variant", cli_json_text(node->variant),
-                          "flops", node->flops, "bytes", (json_int_t)node->bytes));
+                          (double)(node->end_ns - node->start_ns) / 1000, "pid", 1, "tid", track, "args", "output",
+                          cli_json_text(node->output_type), "variant", cli_json_text(node->variant), "flops",
+                          node->flops, "bytes", (json_int_t)node->bytes));
   }
   return events;
 }

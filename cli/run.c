@@ -7,6 +7,7 @@
 #include "command.h"
 #include "json.h"
 #include "output.h"
+#include "profile.h"
 #include "records.h"
 #include "saves.h"
 #include "setup.h"
@@ -78,54 +79,15 @@ static json_t *files_json(const cli_saves *saves, const ph_session *session) {
   return array;
 }
 
-static double milliseconds(const ph_node_report *node) {
-  return (double)(node->end_ns - node->start_ns) * 1e-6;
-}
-
-static ph_status print_profile(const ph_session *session, ph_error *error) {
-  cli_table table = {.columns = "lllrr"};
-  double sum = 0;
-  for (uint32_t i = 0; i < ph_session_node_count(session); i++) sum += milliseconds(ph_session_node(session, i));
-  if (sum == 0) {
-    cli_print_warning("this device measures no times of single nodes, so there is no profile");
-    return PH_OK;
-  }
-  cli_table_add(&table, (const char *const[]){"node", "op", "variant", "ms", "share"});
-  for (uint32_t i = 0; i < ph_session_node_count(session); i++) {
-    const ph_node_report *node = ph_session_node(session, i);
-    char time[32], share[32];
-    snprintf(time, sizeof(time), "%.3f", milliseconds(node));
-    snprintf(share, sizeof(share), "%.1f %%", 100 * milliseconds(node) / sum);
-    cli_table_add(&table, (const char *const[]){node->path, node->op, node->variant, time, share});
-  }
-  char total[32];
-  snprintf(total, sizeof(total), "%.3f", sum);
-  cli_table_add(&table, (const char *const[]){"sum", "", "", total, ""});
-  printf("\n");
-  return cli_table_print(&table, stdout, error);
-}
-
-static json_t *profile_json(const ph_session *session) {
-  json_t *array = json_array();
-  for (uint32_t i = 0; i < ph_session_node_count(session); i++) {
-    const ph_node_report *node = ph_session_node(session, i);
-    bool measured = node->end_ns != 0;
-    array = cli_json_append(array, json_pack("{so so so so}", "path", cli_json_text(node->path), "op",
-                                             cli_json_text(node->op), "variant", cli_json_text(node->variant), "ms",
-                                             measured ? json_real(milliseconds(node)) : json_null()));
-  }
-  return array;
-}
-
 static ph_status fill_document(const cli_options *options, const cli_saves *saves, const ph_model *model,
-                               const ph_session *session, json_t *json, ph_error *error) {
+                               ph_session *session, json_t *json, ph_error *error) {
   PH_TRY(cli_json_set(json, "model", cli_json_text(ph_model_name(model)), error));
   PH_TRY(cli_json_set(json, "device", cli_json_device(ph_session_device(session)), error));
   if (saves->count > 0)
     PH_TRY(cli_json_set(json, "files", files_json(saves, session), error));
   else
     PH_TRY(cli_json_set(json, "outputs", outputs_json(session), error));
-  if (options->profile) PH_TRY(cli_json_set(json, "profile", profile_json(session), error));
+  if (options->profile) PH_TRY(cli_profile_fill(session, json, error));
   return PH_OK;
 }
 
@@ -152,7 +114,7 @@ static ph_status run(const cli_options *options, cli_result *result, ph_error *e
   if (status == PH_OK && result->json != NULL)
     status = fill_document(options, &saves, model, session, result->json, error);
   if (status == PH_OK && result->json == NULL && saves.count == 0) print_outputs(session);
-  if (status == PH_OK && result->json == NULL && options->profile) status = print_profile(session, error);
+  if (status == PH_OK && result->json == NULL && options->profile) status = cli_profile_print(session, error);
   ph_session_destroy(session);
   ph_context_destroy(context);
   ph_model_destroy(model);

@@ -24,7 +24,7 @@ typedef struct peak {
   cl_mem buffers[3]; /* of `bytes` each */
   cl_mem results;    /* a float for each item */
   uint64_t bytes;
-  cl_uint width;       /* floats in a vector */
+  uint32_t width;      /* floats in a vector */
   size_t items, local; /* of a launch */
   ph_error *error;
 } peak;
@@ -53,25 +53,20 @@ static ph_status choose_size(peak *p) {
   return ph_fail(p->error, PH_OUT_OF_MEMORY, "the device has too little memory for its speed to be measured");
 }
 
-static ph_status choose_width(peak *p) {
-  cl_uint native = 0;
-  cl_int code =
-      clGetDeviceInfo(p->device->found->device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof(native), &native, NULL);
-  if (code != CL_SUCCESS) return cl_fail(p->error, code, "clGetDeviceInfo");
-  p->width = native >= 16 ? 16 : native >= 8 ? 8 : native >= 4 ? 4 : native >= 2 ? 2 : 1;
-  bool cpu = p->device->limits.is_cpu;
-  p->local = cpu ? 1 : GPU_LOCAL < p->device->limits.max_work_group ? GPU_LOCAL : p->device->limits.max_work_group;
-  size_t units = p->device->limits.compute_units > 0 ? p->device->limits.compute_units : 1;
-  p->items = cpu ? units * GROUPS_PER_CU : units * GPU_ITEMS_PER_CU / p->local * p->local;
-  return PH_OK;
+static void choose_launch(peak *p) {
+  const cl_limits *limits = &p->device->limits;
+  size_t units = limits->compute_units > 0 ? limits->compute_units : 1;
+  p->local = limits->is_cpu ? 1 : GPU_LOCAL < limits->max_work_group ? GPU_LOCAL : limits->max_work_group;
+  p->items = limits->is_cpu ? units * GROUPS_PER_CU : units * GPU_ITEMS_PER_CU / p->local * p->local;
+  p->width = limits->width;
 }
 
 static ph_status set_up(peak *p) {
   cl_int code;
   ph_text options = {0};
-  PH_TRY(choose_width(p));
+  choose_launch(p);
   PH_TRY(choose_size(p));
-  ph_text_add(&options, "-cl-std=CL1.2 -w -DWIDTH=%u -DW=%u", p->device->limits.width, p->width);
+  ph_text_add(&options, "-cl-std=CL1.2 -w -DWIDTH=%u", p->width);
   ph_status status =
       options.failed ? ph_fail_memory(p->error) : cl_build_get(p->device, "peak.cl", options.data, &p->build, p->error);
   ph_text_free(&options);

@@ -364,11 +364,33 @@ const ph_op ph_op_weighted_sum = {
 
 /* ---- attention ---- */
 
+/* Pairs of a query and a key that causal and window leave, as far as they are known before a run: what is hidden need
+ * not be computed, so it is no work done.  Masks, lengths and offsets are numbers of a run and leave all. */
+static double visible_pairs(const ph_net_node *node, int64_t queries, int64_t keys) {
+  const ph_net_attr *causal = ph_net_node_attr(node, "causal"), *window = ph_net_node_attr(node, "window");
+  const ph_net_attr *align = ph_net_node_attr(node, "align");
+  if (!align->present) return (double)queries * (double)keys;
+  int64_t shift = strcmp(align->value.as.string, "bottom_right") == 0 ? keys - queries : 0;
+  bool has_window = window->present && window->value.as.list.count == 2;
+  int64_t left = has_window ? window->value.as.list.items[0] : -1;
+  int64_t right = has_window ? window->value.as.list.items[1] : -1;
+  double pairs = 0;
+  for (int64_t i = 0; i < queries; i++) {
+    int64_t first = 0, last = keys - 1;
+    if (causal->value.as.i64 != 0 && i + shift < last) last = i + shift;
+    if (right >= 0 && i + shift + right < last) last = i + shift + right;
+    if (left >= 0 && i + shift - left > first) first = i + shift - left;
+    if (last >= first) pairs += (double)(last - first + 1);
+  }
+  return pairs;
+}
+
 static double flops_attention(const ph_net *net, const ph_net_node *node) {
   const ph_type *q = ph_node_role_type(net, node, 0), *v = ph_node_role_type(net, node, 2);
   attention_axes queries = axes_of(q), values = axes_of(v);
-  return 2.0 * (double)queries.batch.value * (double)queries.heads.value * (double)queries.rows.value *
-         (double)values.rows.value * (double)(queries.columns.value + values.columns.value);
+  return 2.0 * (double)queries.batch.value * (double)queries.heads.value *
+         visible_pairs(node, queries.rows.value, values.rows.value) *
+         (double)(queries.columns.value + values.columns.value);
 }
 
 static ph_status infer_attention(ph_infer *infer) {

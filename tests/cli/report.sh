@@ -15,6 +15,9 @@ values = struct.unpack('<25f', base64.b64decode(maps[0]['data']))
 assert all(abs(sum(values[5 * i:5 * i + 5]) - 1) < 1e-5 for i in range(5)), values
 assert page.count('<tr><td>') == 6, 'a row for each node'
 events = json.load(open('trace.json'))['traceEvents']
+tracks = {e['tid']: e['args']['name'] for e in events if e['ph'] == 'M' and e['name'] == 'thread_name'}
+events = [e for e in events if e['ph'] != 'M']
+assert tracks == {1: 'reference:0'} and all(e['pid'] == 1 and e['tid'] == 1 for e in events), tracks
 assert [e['name'] for e in events] == ['q', 'k', 'v', 'scores', 'weights', 'y'], events
 assert all(e['dur'] >= 0 and e['ph'] == 'X' for e in events)
 assert all(a['ts'] + a['dur'] <= b['ts'] + 1e-6 for a, b in zip(events, events[1:])), 'nodes run one after the other'

@@ -1,23 +1,14 @@
 /* What the device can do at most: the yardstick that `polyhead bench` holds every kernel against.
  *
- * peak_fma: chains of fused multiply-adds that depend on nothing but themselves.  A unit with a latency of L cycles
+ * peak_fma runs chains of fused multiply-adds that depend on nothing but themselves.  A unit with a latency of L cycles
  * that starts P of them in a cycle is busy with L * P chains (4 * 2 on today's CPUs); there are 12, and 12 accumulators
- * with their two operands still fit the smallest register file, of 16. peak_read and peak_triad: a sweep over memory
- * larger than the caches.  Item i begins at i * lead and goes on in steps of `step`: on a CPU (lead = count, step = 1)
- * each item has a stretch of its own, on a GPU (lead = 1, step = items) neighbours read neighbours. W is the device's
- * native width: 1 on most GPUs. */
+ * with their two operands still fit the smallest register file, of 16.
+ *
+ * peak_read and peak_triad sweep over memory larger than the caches.  Item i begins at i * lead and goes on in steps of
+ * `step`: on a CPU (lead = count, step = 1) each item has a stretch of its own, on a GPU (lead = 1, step = items)
+ * neighbours read neighbours. */
 
-#if W == 16
-typedef float16 VEC;
-#elif W == 8
-typedef float8 VEC;
-#elif W == 4
-typedef float4 VEC;
-#elif W == 2
-typedef float2 VEC;
-#else
-typedef float VEC;
-#endif
+typedef WIDE(float) VEC;
 
 /* Where there is no such instruction, fma() is a library call. */
 #ifdef FP_FAST_FMAF
@@ -29,7 +20,7 @@ typedef float VEC;
   STEP(x0), STEP(x1), STEP(x2), STEP(x3), STEP(x4), STEP(x5), STEP(x6), STEP(x7), STEP(x8), STEP(x9), STEP(x10),       \
       STEP(x11)
 
-/* 8 * 12 * W multiply-adds in a round. */
+/* 8 * 12 * WIDTH multiply-adds in a round. */
 kernel void peak_fma(global float *restrict out, float first, float second, int rounds) {
   const size_t item = get_global_id(0);
   const VEC a = (VEC)(first), b = (VEC)(second);
