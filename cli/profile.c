@@ -40,12 +40,11 @@ ph_status cli_profile_print(ph_session *session, ph_error *error) {
   cli_table table = {.columns = "lllrrrrrrr"};
   double total = total_of(session);
   ph_node_report sum = {.path = "sum", .op = "", .variant = ""};
-  ph_peak peak;
   if (total == 0) {
     cli_print_warning("this device measures no times of single nodes, so there is no profile");
     return PH_OK;
   }
-  PH_TRY(ph_session_peak(session, &peak, error));
+  ph_peak peak = ph_session_peak(session);
   cli_table_add(&table, (const char *const[]){"node", "op", "variant", "ms", "share", "GFLOP/s", "peak", "GB/s", "read",
                                               "bytes"});
   for (uint32_t i = 0; i < ph_session_node_count(session); i++) {
@@ -75,10 +74,8 @@ static json_t *node_json(const ph_node_report *node, double total) {
 ph_status cli_profile_fill(ph_session *session, json_t *to, ph_error *error) {
   json_t *array = json_array();
   double total = total_of(session);
-  ph_peak peak;
   for (uint32_t i = 0; i < ph_session_node_count(session); i++)
     array = cli_json_append(array, node_json(ph_session_node(session, i), total));
   PH_TRY(cli_json_set(to, "profile", array, error));
-  PH_TRY(ph_session_peak(session, &peak, error));
-  return cli_json_set(to, "peak", cli_json_peak(peak), error);
+  return cli_json_set(to, "peak", cli_json_peak(ph_session_peak(session)), error);
 }

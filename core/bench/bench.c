@@ -99,29 +99,28 @@ static ph_status run_case(ph_bench *bench, uint32_t index, ph_context *context, 
 }
 
 /* Keeps the better of what was measured before and now. */
-static ph_status measure_peaks(ph_bench *bench, ph_context *context, ph_open_device **devices, ph_error *error) {
+static void measure_peaks(ph_bench *bench, ph_context *context, ph_open_device **devices) {
   for (uint32_t d = 0; d < bench->options.device_count; d++) {
-    ph_peak found, *best = &bench->peaks[d];
+    ph_peak *best = &bench->peaks[d];
     if (devices[d] == NULL) continue;
-    PH_TRY(ph_peak_measure(context, devices[d], &found, error));
+    ph_peak found = ph_peak_measure(context, devices[d]);
     if (found.flops > best->flops) best->flops = found.flops;
     if (found.read_bytes > best->read_bytes) best->read_bytes = found.read_bytes;
     if (found.triad_bytes > best->triad_bytes) best->triad_bytes = found.triad_bytes;
   }
-  return PH_OK;
 }
 
 ph_status ph_bench_run(ph_bench *bench, ph_context *context, ph_error *error) {
   ph_open_device **devices = ph_new_array(bench->options.device_count, sizeof(*devices));
   if (devices == NULL) return ph_fail_memory(error);
   ph_status status = open_devices(bench, context, devices, error);
-  if (status == PH_OK) status = measure_peaks(bench, context, devices, error);
+  if (status == PH_OK) measure_peaks(bench, context, devices);
   for (uint32_t i = 0; i < bench->cases.count && status == PH_OK; i++) {
     if (bench->options.before != NULL)
       bench->options.before(bench->options.user, i, bench->cases.count, bench->cases.items[i].name);
     status = run_case(bench, i, context, devices, error);
   }
-  if (status == PH_OK) status = measure_peaks(bench, context, devices, error);
+  if (status == PH_OK) measure_peaks(bench, context, devices);
   for (uint32_t d = 0; d < bench->options.device_count; d++) ph_open_device_close(devices[d]);
   free(devices);
   return status;

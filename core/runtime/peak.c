@@ -65,10 +65,14 @@ static void save(ph_context *context, const ph_device_entry *device, const ph_pe
   ph_text_free(&path);
 }
 
-ph_status ph_peak_measure(ph_context *context, const ph_open_device *device, ph_peak *out, ph_error *error) {
-  *out = (ph_peak){.struct_size = sizeof(*out)};
-  if (!PH_HAS(device->backend, ph_backend, device_peak)) return PH_OK;
-  PH_TRY(device->backend->device_peak(device->device, out, error));
-  save(context, device->entry, out);
-  return PH_OK;
+ph_peak ph_peak_measure(ph_context *context, const ph_open_device *device) {
+  ph_peak peak = {.struct_size = sizeof(peak)};
+  ph_error error = PH_ERROR_INIT;
+  if (!PH_HAS(device->backend, ph_backend, device_peak)) return peak;
+  if (device->backend->device_peak(device->device, &peak, &error) == PH_OK) {
+    save(context, device->entry, &peak);
+    return peak;
+  }
+  ph_context_log(context, PH_LOG_WARN, "%s: its speed could not be measured: %s", device->entry->spec, error.message);
+  return (ph_peak){.struct_size = sizeof(peak)};
 }

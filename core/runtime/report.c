@@ -87,9 +87,10 @@ ph_memory_report ph_session_memory(const ph_session *session) {
   return memory;
 }
 
-ph_status ph_session_peak(ph_session *session, ph_peak *out, ph_error *error) {
-  if (ph_peak_cached(session->context, session->device->entry, out)) return PH_OK;
-  return ph_peak_measure(session->context, session->device, out, error);
+ph_peak ph_session_peak(ph_session *session) {
+  ph_peak peak;
+  if (ph_peak_cached(session->context, session->device->entry, &peak)) return peak;
+  return ph_peak_measure(session->context, session->device);
 }
 
 uint32_t ph_session_dim_count(const ph_session *session) {
