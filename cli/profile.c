@@ -44,7 +44,7 @@ ph_status cli_profile_print(ph_session *session, ph_error *error) {
     cli_print_warning("this device measures no times of single nodes, so there is no profile");
     return PH_OK;
   }
-  ph_peak peak = ph_session_peak(session);
+  ph_peak peak = ph_session_peak(session, false);
   cli_table_add(&table, (const char *const[]){"node", "op", "variant", "ms", "share", "GFLOP/s", "peak", "GB/s", "read",
                                               "bytes"});
   for (uint32_t i = 0; i < ph_session_node_count(session); i++) {
@@ -77,5 +77,5 @@ ph_status cli_profile_fill(ph_session *session, json_t *to, ph_error *error) {
   for (uint32_t i = 0; i < ph_session_node_count(session); i++)
     array = cli_json_append(array, node_json(ph_session_node(session, i), total));
   PH_TRY(cli_json_set(to, "profile", array, error));
-  return cli_json_set(to, "peak", cli_json_peak(ph_session_peak(session)), error);
+  return cli_json_set(to, "peak", cli_json_peak(ph_session_peak(session, false)), error);
 }

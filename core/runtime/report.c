@@ -87,9 +87,9 @@ ph_memory_report ph_session_memory(const ph_session *session) {
   return memory;
 }
 
-ph_peak ph_session_peak(ph_session *session) {
+ph_peak ph_session_peak(ph_session *session, bool anew) {
   ph_peak peak;
-  if (ph_peak_cached(session->context, session->device->entry, &peak)) return peak;
+  if (!anew && ph_peak_cached(session->context, session->device->entry, &peak)) return peak;
   return ph_peak_measure(session->context, session->device);
 }
 

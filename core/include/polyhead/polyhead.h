@@ -189,9 +189,9 @@ typedef struct ph_memory_report {
   uint64_t inputs, outputs, constants, arena, workspace; /* bytes */
 } ph_memory_report;
 PH_API ph_memory_report ph_session_memory(const ph_session *session);
-/* What the session's device reaches at most: as an earlier run measured it, else measured now, which takes a second; all 0
+/* What the session's device reaches at most: as an earlier run measured it, else, and `anew`, measured now, which takes a second; all 0
  * where it cannot be measured. */
-PH_API ph_peak ph_session_peak(ph_session *session);
+PH_API ph_peak ph_session_peak(ph_session *session, bool anew);
 /* The dims as bound: name and value. */
 PH_API uint32_t ph_session_dim_count(const ph_session *session);
 PH_API const char *ph_session_dim(const ph_session *session, uint32_t index, int64_t *out_value);
