@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# The set tiny on Oclgrind, which looks at every byte that a kernel touches.
+# oclgrind.sh [OPTIONS [FILTER]]: the set tiny on Oclgrind, which looks at every byte that a kernel touches; OPTIONS of the
+# device, FILTER of the cases.
 set -uo pipefail
+device=opencl${1:+,$1}
+filter=(${2:+--filter "$2"})
 folder=$(dirname "$0")
 library=$(find /usr/lib -name liboclgrind-rt-icd.so 2>/dev/null | head -n 1)
 if [ -z "$library" ]; then
@@ -16,7 +19,7 @@ export OCL_ICD_VENDORS=$scratch/vendors OCLGRIND_LOG=$scratch/log/oclgrind OCLGR
   OCLGRIND_CHECK_API=1 OCLGRIND_UNINITIALIZED=0
 start=$SECONDS
 status=0
-"$POLYHEAD" conform -d opencl --set tiny --json --junit report.xml >"$out" 2>"$err" || status=$?
+"$POLYHEAD" conform -d "$device" --set tiny "${filter[@]}" --json --junit report.xml >"$out" 2>"$err" || status=$?
 [ "$status" -eq 0 ] || fail "exit $status: $(tail -c 2000 "$err")"
 python3 "$folder/verdict.py" "$out" report.xml tiny || fail "see above"
 printf '%d seconds\n' $((SECONDS - start))
