@@ -59,10 +59,8 @@ ph_status cl_tiled_plan(cl_plan_node *plan, const ph_graph *graph, const ph_node
   ph_status cl_tiles_plan_##where##_##rows_(cl_plan_node *plan, const ph_graph *graph, const ph_node *node,            \
                                             ph_error *error)
 CL_TILES_DECLARE(packed, 1);
-CL_TILES_DECLARE(packed, 2);
 CL_TILES_DECLARE(packed, 4);
-CL_TILES_DECLARE(packed, 6);
 CL_TILES_DECLARE(in_place, 1);
-CL_TILES_DECLARE(in_place, 6);
+CL_TILES_DECLARE(in_place, 4);
 
 #endif

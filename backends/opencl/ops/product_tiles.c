@@ -6,7 +6,7 @@
 #include "opencl/ops/product.h"
 
 enum {
-  GROUP_TILES = 16, /* at most; their sums wait in local memory */
+  GROUP_TILES = 24, /* at most; their sums wait in local memory */
   PACK_STEPS = 64,
   FEWEST_GROUPS = 32 /* a compute unit, so that all end at about the same time */
 };
@@ -60,8 +60,8 @@ static bool can_run(const cl_limits *limits, const ph_graph *graph, const ph_nod
     snprintf(reason, 192, "there is nothing to sum");
   else if (p.a_depth != 1 && p.depth > 1)
     snprintf(reason, 192, "needs a first operand that is dense along the sum");
-  else if (tile_rows < 6 && (p.rows > tile_rows || p.rows <= tile_rows / 2))
-    snprintf(reason, 192, "is for %" PRId64 " rows; there are %" PRId64, tile_rows, p.rows);
+  else if (tile_rows == 1 && p.rows > 1)
+    snprintf(reason, 192, "is for one row; there are %" PRId64, p.rows);
   else if ((uint64_t)(tile_rows * panel_columns(limits)) * sizeof(float) > limits->local_memory)
     snprintf(reason, 192, "needs %" PRId64 " bytes of local memory; the device has %" PRIu64,
              tile_rows * panel_columns(limits) * (int64_t)sizeof(float), limits->local_memory);
@@ -183,8 +183,6 @@ static ph_status plan_tiles(cl_plan_node *plan, const ph_graph *graph, const ph_
   }
 enum { packed = false, in_place = true };
 TILES(packed, 1)
-TILES(packed, 2)
 TILES(packed, 4)
-TILES(packed, 6)
 TILES(in_place, 1)
-TILES(in_place, 6)
+TILES(in_place, 4)
