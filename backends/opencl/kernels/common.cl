@@ -67,6 +67,12 @@
 #define load8_F16(p, i)             vload_half8(0, (p) + (i))
 #define load8_BF16(p, i)            as_float8(convert_uint8(vload8(0, (p) + (i))) << 16)
 
+/* Four of them. */
+#define LOAD4(role, pointer, index) PASTE(load4_, role)(pointer, index)
+#define load4_F32(p, i)             vload4(0, (p) + (i))
+#define load4_F16(p, i)             vload_half4(0, (p) + (i))
+#define load4_BF16(p, i)            as_float4(convert_uint4(vload4(0, (p) + (i))) << 16)
+
 /* Integers and bools as long, without loss. */
 #define LOAD_LONG(role, pointer, index) PASTE(load_long_, role)(pointer, index)
 #define load_long_I32(p, i)             convert_long((p)[i])
@@ -84,6 +90,11 @@
 #define store8_F16(v, p, i)                 vstore_half8_rte(v, 0, (p) + (i))
 #define store8_BF16(v, p, i)                vstore8(bf16_of_eight(v), 0, (p) + (i))
 
+#define STORE4(role, value, pointer, index) PASTE(store4_, role)(value, pointer, index)
+#define store4_F32(v, p, i)                 vstore4(v, 0, (p) + (i))
+#define store4_F16(v, p, i)                 vstore_half4_rte(v, 0, (p) + (i))
+#define store4_BF16(v, p, i)                vstore4(bf16_of_four(v), 0, (p) + (i))
+
 #define STORE_LONG(role, value, pointer, index) PASTE(store_long_, role)(value, pointer, index)
 #define store_long_I32(v, p, i)                 ((p)[i] = (int)(v))
 #define store_long_I64(v, p, i)                 ((p)[i] = (v))
@@ -93,6 +104,12 @@ static ushort bf16_of(float value) {
   uint bits = as_uint(value);
   uint rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
   return (ushort)(isnan(value) ? (bits >> 16) | 0x40u : rounded);
+}
+
+static ushort4 bf16_of_four(float4 value) {
+  uint4 bits = as_uint4(value);
+  uint4 rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  return convert_ushort4(isnan(value) ? (bits >> 16) | 0x40u : rounded);
 }
 
 static ushort8 bf16_of_eight(float8 value) {
@@ -283,6 +300,11 @@ static long position_of(long batch, long query, __global const long *offset, ulo
 #endif
 }
 
+/* The position of what lies in a slot of a ring cache, whose newest entry stands at `newest`; negative: nothing. */
+static long place_in_ring(long newest, long slot, __global const long *rules) {
+  return sub_sat(newest, floor_mod(sub_sat(newest, slot), rules[RULE_KEYS]));
+}
+
 /* The keys that a query may see by place and lengths: from .x on, before .y, within 0 .. the number of keys.  Neither
  * falls from one query to the next.  In a ring places say nothing about where keys lie. */
 static long2 keys_of_query(long batch, long query, RULE_PARAMETERS) {
@@ -303,6 +325,35 @@ static long2 keys_of_query(long batch, long query, RULE_PARAMETERS) {
   return (long2)(min(low, rules[RULE_KEYS]), max(high, 0L));
 }
 
+#if IS_BOOL(MASK)
+#define MASK_BIAS(i) (ATTENDS(mask[i]) ? 0.0f : -INFINITY)
+#else
+#define MASK_BIAS(i) LOAD(MASK, mask, i)
+#endif
+#if IS_BOOL(KEY_MASK)
+#define KEY_MASK_BIAS(i) (ATTENDS(key_mask[i]) ? 0.0f : -INFINITY)
+#else
+#define KEY_MASK_BIAS(i) LOAD(KEY_MASK, key_mask, i)
+#endif
+
+/* What the masks add to a score; -inf: not allowed. */
+#ifdef HAS_MASK
+static ulong mask_row(long batch, long head, long query, ulong mask_first, __global const long *rules) {
+  __global const long *strides = rules + RULE_MASK_STRIDES;
+  return mask_first + (ulong)(batch * strides[0] + head * strides[1] + query * strides[2]);
+}
+
+static float bias_of_mask(long batch, long head, long query, long key, RULE_PARAMETERS) {
+  return MASK_BIAS(mask_row(batch, head, query, mask_first, rules) + (ulong)(key * rules[RULE_MASK_STRIDES + 3]));
+}
+#endif
+#ifdef HAS_KEY_MASK
+static float bias_of_key_mask(long batch, long key, RULE_PARAMETERS) {
+  __global const long *strides = rules + RULE_KEY_MASK_STRIDES;
+  return KEY_MASK_BIAS(key_mask_first + (ulong)(batch * strides[0] + key * strides[1]));
+}
+#endif
+
 /* The score of a query for a key after biases: -inf where it may not attend.  What a forbidden score or bias holds is
  * selected away at the end, so that NaN and Inf there leave no trace. */
 static float ruled_score(float score, long batch, long head, long query, long key, RULE_PARAMETERS) {
@@ -310,29 +361,15 @@ static float ruled_score(float score, long batch, long head, long query, long ke
   float bias = 0.0f;
 
 #ifdef HAS_MASK
-  __global const long *ms = rules + RULE_MASK_STRIDES;
-  ulong mask_at = mask_first + (ulong)(batch * ms[0] + head * ms[1] + query * ms[2] + key * ms[3]);
-#if IS_BOOL(MASK)
-  allowed = allowed && ATTENDS(mask[mask_at]);
-#else
-  float mask_bias = LOAD(MASK, mask, mask_at);
+  float mask_bias = bias_of_mask(batch, head, query, key, RULE_ARGUMENTS);
   allowed = allowed && mask_bias != -INFINITY;
   bias += mask_bias;
 #endif
-#endif
-
 #ifdef HAS_KEY_MASK
-  __global const long *ks = rules + RULE_KEY_MASK_STRIDES;
-  ulong key_mask_at = key_mask_first + (ulong)(batch * ks[0] + key * ks[1]);
-#if IS_BOOL(KEY_MASK)
-  allowed = allowed && ATTENDS(key_mask[key_mask_at]);
-#else
-  float key_bias = LOAD(KEY_MASK, key_mask, key_mask_at);
+  float key_bias = bias_of_key_mask(batch, key, RULE_ARGUMENTS);
   allowed = allowed && key_bias != -INFINITY;
   bias += key_bias;
 #endif
-#endif
-
 #ifdef HAS_LENGTHS
   allowed = allowed && key < lengths[lengths_first + (ulong)(batch * rules[RULE_LENGTHS_STRIDE])];
 #endif
@@ -340,8 +377,7 @@ static float ruled_score(float score, long batch, long head, long query, long ke
 #if defined(CAUSAL) || defined(WINDOW) || defined(RING) || defined(ALIBI)
   long place = key; /* the position of what lies at `key` */
 #ifdef RING
-  long newest = position_of(batch, rules[RULE_QUERIES] - 1, offset, offset_first, rules);
-  place = sub_sat(newest, floor_mod(sub_sat(newest, key), rules[RULE_KEYS]));
+  place = place_in_ring(position_of(batch, rules[RULE_QUERIES] - 1, offset, offset_first, rules), key, rules);
   allowed = allowed && place >= 0;
 #endif
   long distance =

@@ -1,11 +1,56 @@
 /* attention: scores, weights and mix, a strip of rows at a time, so that Sq x Sk is never kept for all heads. */
 #include <math.h>
 
-#include "opencl/ops/ops.h"
+#include "opencl/ops/attention.h"
 
-enum { Q, K, V, RULES, SINKS = 7 };
 enum { TILE = 4 };                      /* rows, as in attention.cl */
 enum { STRIP_BYTES = 8 * 1024 * 1024 }; /* of scores: enough rows to keep a device busy */
+
+/* ---- what the variants share ---- */
+
+cl_attention cl_attention_of(const ph_graph *graph, const ph_node *node) {
+  cl_attention a = {.q = ph_node_input(graph, node, CL_ATTENTION_Q),
+                    .k = ph_node_input(graph, node, CL_ATTENTION_K),
+                    .v = ph_node_input(graph, node, CL_ATTENTION_V),
+                    .sinks = ph_node_input(graph, node, CL_ATTENTION_SINKS),
+                    .y = ph_node_output(graph, node, 0),
+                    .lse = ph_node_output(graph, node, 1)};
+  a.batch = a.q->dims[0];
+  a.heads = a.q->dims[1];
+  a.queries = a.q->dims[2];
+  a.keys = a.k->dims[2];
+  a.scale = (float)ph_node_real(node, "scale", 1.0 / sqrt((double)a.q->dims[3]));
+  a.cap = (float)ph_node_real(node, "softcap", 0.0);
+  return a;
+}
+
+uint64_t cl_attention_shape(cl_plan_node *plan, const cl_attention *a) {
+  int64_t shape[25] = {a->queries, a->keys, a->q->dims[3], a->v->dims[3], a->heads, a->heads / a->k->dims[1]};
+  const ph_tensor_desc *const operands[] = {a->q, a->k, a->v, a->y};
+  for (uint32_t i = 0; i < 4; i++) memcpy(shape + 6 + 4 * i, operands[i]->strides, 4 * sizeof(int64_t));
+  if (a->lse != NULL) memcpy(shape + 22, a->lse->strides, 3 * sizeof(int64_t));
+  return cl_plan_table(plan, shape, 25);
+}
+
+void cl_attention_options(const ph_graph *graph, const ph_node *node, ph_text *out) {
+  cl_rules_options(graph, node, CL_ATTENTION_RULES, out);
+  cl_option_input(out, graph, node, CL_ATTENTION_SINKS, "SINKS");
+  cl_option_output(out, graph, node, 1, "LSE");
+}
+
+void cl_arg_attention(cl_plan_node *plan, cl_launch *launch, const ph_graph *graph, const ph_node *node) {
+  cl_attention a = cl_attention_of(graph, node);
+  cl_rules rules = cl_rules_table(plan, graph, node, CL_ATTENTION_RULES, a.heads, a.queries, a.keys);
+  for (uint32_t role = CL_ATTENTION_Q; role <= CL_ATTENTION_V; role++) cl_arg_input(launch, node, role);
+  cl_arg_rules(launch, node, &rules);
+  cl_arg_input(launch, node, CL_ATTENTION_SINKS);
+  cl_arg_long(launch, a.sinks == NULL ? 0 : a.sinks->strides[0]);
+  cl_arg_output(launch, node, 0);
+  cl_arg_output(launch, node, 1);
+  cl_arg_table(launch, cl_attention_shape(plan, &a));
+}
+
+/* ---- strips ---- */
 
 typedef struct strip {
   uint64_t shape, workspace;
@@ -22,47 +67,39 @@ static void arg_strip(cl_launch *l, const strip *s) {
 
 static void launch_strip(cl_plan_node *plan, const ph_graph *graph, const ph_node *node, const cl_rules *rules,
                          const strip *s) {
-  const ph_tensor_desc *q = ph_node_input(graph, node, Q), *k = ph_node_input(graph, node, K);
-  const ph_tensor_desc *sinks = ph_node_input(graph, node, SINKS), *y = ph_node_output(graph, node, 0);
+  cl_attention a = cl_attention_of(graph, node);
   int64_t tiles = (s->rows + TILE - 1) / TILE;
-  if (k->dims[2] > 0) {
-    cl_launch *l = cl_launch_items(plan, "attention_scores", (k->dims[2] + 3) / 4, tiles, s->heads);
-    cl_arg_input(l, node, Q);
-    cl_arg_input(l, node, K);
+  if (a.keys > 0) {
+    cl_launch *l = cl_launch_items(plan, "attention_scores", (a.keys + 3) / 4, tiles, s->heads);
+    cl_arg_input(l, node, CL_ATTENTION_Q);
+    cl_arg_input(l, node, CL_ATTENTION_K);
     cl_arg_rules(l, node, rules);
     cl_arg_workspace(l, s->workspace);
     arg_strip(l, s);
-    cl_arg_float(l, (float)ph_node_real(node, "scale", 1.0 / sqrt((double)q->dims[3])));
-    cl_arg_float(l, (float)ph_node_real(node, "softcap", 0.0));
+    cl_arg_float(l, a.scale);
+    cl_arg_float(l, a.cap);
   }
   cl_launch *l = cl_launch_items(plan, "attention_weights", s->rows, s->heads, 1);
   cl_arg_rules(l, node, rules);
-  cl_arg_input(l, node, SINKS);
-  cl_arg_long(l, sinks == NULL ? 0 : sinks->strides[0]);
+  cl_arg_input(l, node, CL_ATTENTION_SINKS);
+  cl_arg_long(l, a.sinks == NULL ? 0 : a.sinks->strides[0]);
   cl_arg_workspace(l, s->workspace);
   cl_arg_output(l, node, 1);
   arg_strip(l, s);
 
-  if (y->dims[3] == 0) return; /* planned for lse alone */
-  l = cl_launch_items(plan, "attention_mix", (y->dims[3] + 15) / 16, tiles, s->heads);
+  if (a.y->dims[3] == 0) return; /* planned for lse alone */
+  l = cl_launch_items(plan, "attention_mix", (a.y->dims[3] + 15) / 16, tiles, s->heads);
   cl_arg_rules(l, node, rules);
-  cl_arg_input(l, node, V);
+  cl_arg_input(l, node, CL_ATTENTION_V);
   cl_arg_workspace(l, s->workspace);
   cl_arg_output(l, node, 0);
   arg_strip(l, s);
 }
 
-static ph_status plan_attention(cl_plan_node *plan, const ph_graph *graph, const ph_node *node, ph_error *error) {
-  const ph_tensor_desc *q = ph_node_input(graph, node, Q), *k = ph_node_input(graph, node, K);
-  const ph_tensor_desc *v = ph_node_input(graph, node, V), *y = ph_node_output(graph, node, 0);
-  const ph_tensor_desc *lse = ph_node_output(graph, node, 1);
-  int64_t heads = q->dims[1], queries = q->dims[2], keys = k->dims[2], all_heads = q->dims[0] * heads;
-  cl_rules rules = cl_rules_table(plan, graph, node, RULES, heads, queries, keys);
-
-  int64_t shape[25] = {queries, keys, q->dims[3], v->dims[3], heads, heads / k->dims[1]};
-  const ph_tensor_desc *const operands[] = {q, k, v, y};
-  for (uint32_t i = 0; i < 4; i++) memcpy(shape + 6 + 4 * i, operands[i]->strides, 4 * sizeof(int64_t));
-  if (lse != NULL) memcpy(shape + 22, lse->strides, 3 * sizeof(int64_t));
+static ph_status plan_strips(cl_plan_node *plan, const ph_graph *graph, const ph_node *node, ph_error *error) {
+  cl_attention a = cl_attention_of(graph, node);
+  int64_t queries = a.queries, keys = a.keys, all_heads = a.batch * a.heads;
+  cl_rules rules = cl_rules_table(plan, graph, node, CL_ATTENTION_RULES, a.heads, queries, keys);
 
   uint64_t most = cl_plan_limits(plan)->max_buffer;
   int64_t budget = most < STRIP_BYTES ? (int64_t)most : STRIP_BYTES;
@@ -73,7 +110,7 @@ static ph_status plan_attention(cl_plan_node *plan, const ph_graph *graph, const
   if (strip_heads > all_heads) strip_heads = all_heads;
   if (strip_rows > queries) strip_rows = queries;
 
-  strip s = {.shape = cl_plan_table(plan, shape, 25)};
+  strip s = {.shape = cl_attention_shape(plan, &a)};
   int64_t scores = strip_heads * strip_rows * keys;
   s.workspace = cl_plan_workspace(plan, (uint64_t)(scores > 0 ? scores : 1) * sizeof(float));
   for (s.head_first = 0; s.head_first < all_heads; s.head_first += strip_heads)
@@ -85,17 +122,20 @@ static ph_status plan_attention(cl_plan_node *plan, const ph_graph *graph, const
   return cl_plan_done(plan, error);
 }
 
-static void options_attention(const ph_graph *graph, const ph_node *node, ph_text *out) {
-  cl_rules_options(graph, node, RULES, out);
-  cl_option_input(out, graph, node, SINKS, "SINKS");
-  cl_option_output(out, graph, node, 1, "LSE");
-}
+#define STAGES                                                                                                         \
+  { [PH_STAGE_SCORE] = PH_F32, [PH_STAGE_WEIGHT] = PH_F32, [PH_STAGE_ACCUM] = PH_F32 }
 
-static const cl_variant attention_variants[] = {
-    {.name = "strips",
-     .file = "attention_shape.cl attention.cl",
-     .profiles = CL_PROFILE_ALL,
-     .stages = {[PH_STAGE_SCORE] = PH_F32, [PH_STAGE_WEIGHT] = PH_F32, [PH_STAGE_ACCUM] = PH_F32},
-     .options = options_attention,
-     .plan = plan_attention}};
+static const cl_variant attention_variants[] = {{.name = "flash_cpu",
+                                                 .file = "vectors.cl attention_shape.cl attention_tile.cl attention_flash_cpu.cl",
+                                                 .profiles = CL_PROFILE_CPU,
+                                                 .stages = STAGES,
+                                                 .can_run = cl_flash_cpu_can_run,
+                                                 .options = cl_flash_cpu_options,
+                                                 .plan = cl_flash_cpu_plan},
+                                                {.name = "strips",
+                                                 .file = "attention_shape.cl attention.cl",
+                                                 .profiles = CL_PROFILE_ALL,
+                                                 .stages = STAGES,
+                                                 .options = cl_attention_options,
+                                                 .plan = plan_strips}};
 const cl_op cl_op_attention = CL_OP_TRIED(attention, cl_shrink_heads);

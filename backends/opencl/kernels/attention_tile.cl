@@ -1,0 +1,36 @@
+/* What the kernels of attention for CPUs share: blocks of K and V as f32, and when biases are looked at one by one. */
+
+/* Whether a score may be changed by more than the place of its key. */
+#if defined(HAS_MASK) || defined(HAS_KEY_MASK) || defined(RING) || defined(ALIBI)
+#define ALWAYS_BIASED true
+#else
+#define ALWAYS_BIASED false
+#endif
+
+/* Copies `rows` rows of `width` elements to f32 rows of `pitch`, filled up with 0. */
+#define DEFINE_COPY_TILE(NAME, role)                                                                                   \
+  static void NAME(float *tile, int pitch, __global const TYPE(role) * from, ulong first, ulong stride, ulong column,  \
+                   int rows, int width) {                                                                              \
+    for (int i = 0; i < rows; i++) {                                                                                   \
+      ulong at = first + (ulong)i * stride;                                                                            \
+      int d = 0;                                                                                                       \
+      for (; column == 1 && d + WIDTH <= width; d += WIDTH)                                                            \
+        WIDE(vstore)(LOAD_WIDE(role, from, at + (ulong)d), 0, tile + i * pitch + d);                                   \
+      for (; d < width; d++) tile[i * pitch + d] = LOAD(role, from, at + (ulong)d * column);                           \
+      for (; d < pitch; d++) tile[i * pitch + d] = 0.0f;                                                               \
+    }                                                                                                                  \
+  }
+#ifdef K_TILE
+DEFINE_COPY_TILE(copy_k, IN1)
+#endif
+#ifdef V_TILE
+DEFINE_COPY_TILE(copy_v, IN2)
+#endif
+
+/* Four rows become four columns. */
+#define TURN_FOUR(a, b, c, d)                                                                                          \
+  {                                                                                                                    \
+    float4 x = (float4)(a.x, b.x, c.x, d.x), y = (float4)(a.y, b.y, c.y, d.y);                                         \
+    float4 z = (float4)(a.z, b.z, c.z, d.z), w = (float4)(a.w, b.w, c.w, d.w);                                         \
+    a = x, b = y, c = z, d = w;                                                                                        \
+  }

@@ -1,0 +1,30 @@
+/* What the variants of attention share. */
+#ifndef POLYHEAD_OPENCL_OPS_ATTENTION_H
+#define POLYHEAD_OPENCL_OPS_ATTENTION_H
+
+#include "opencl/ops/ops.h"
+
+enum { CL_ATTENTION_Q, CL_ATTENTION_K, CL_ATTENTION_V, CL_ATTENTION_RULES, CL_ATTENTION_SINKS = 7 };
+
+/* A node, looked at. */
+typedef struct cl_attention {
+  const ph_tensor_desc *q, *k, *v, *sinks, *y, *lse; /* sinks and lse may be NULL */
+  int64_t batch, heads, queries, keys;
+  float scale, cap; /* cap 0: none */
+} cl_attention;
+
+cl_attention cl_attention_of(const ph_graph *graph, const ph_node *node);
+/* Extents and strides, in the order of attention_shape.cl. */
+uint64_t cl_attention_shape(cl_plan_node *plan, const cl_attention *a);
+/* Which rules, sinks and lse are there. */
+void cl_attention_options(const ph_graph *graph, const ph_node *node, ph_text *out);
+/* The parameters of a kernel that does it all: q, k, v, rules, sinks and their stride, y, lse, shape. */
+void cl_arg_attention(cl_plan_node *plan, cl_launch *launch, const ph_graph *graph, const ph_node *node);
+
+/* attention_flash_cpu.c */
+bool cl_flash_cpu_can_run(const cl_limits *limits, const ph_graph *graph, const ph_node *node, char reason[192]);
+void cl_flash_cpu_options(const ph_graph *graph, const ph_node *node, ph_text *out);
+PH_NODISCARD ph_status cl_flash_cpu_plan(cl_plan_node *plan, const ph_graph *graph, const ph_node *node,
+                                         ph_error *error);
+
+#endif

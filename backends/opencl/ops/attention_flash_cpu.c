@@ -1,0 +1,57 @@
+/* attention on CPUs: a tile of queries per work-item, keys in one pass (attention_flash_cpu.cl). */
+#include <stdio.h>
+
+#include "opencl/ops/attention.h"
+
+/* Queries that a tile has room for: few where there are few, so that lanes do not idle.  A class of lengths shares its
+ * kernel. */
+static int64_t most_queries(int64_t queries) {
+  return queries <= 16 ? 16 : queries <= 32 ? 32 : 64;
+}
+
+/* As attention_flash_cpu.cl has it. */
+static int64_t tile_queries(const cl_limits *limits, int64_t queries) {
+  int64_t width = limits->width, most = width == 16 ? 4 * width : 2 * width;
+  return most < most_queries(queries) ? most : most_queries(queries);
+}
+
+bool cl_flash_cpu_can_run(const cl_limits *limits, const ph_graph *graph, const ph_node *node, char reason[192]) {
+  (void)limits;
+  cl_attention a = cl_attention_of(graph, node);
+  const int64_t most_columns = 1024, most_keys = INT32_MAX / 2;
+  if (a.v->dims[3] == 0)
+    snprintf(reason, 192, "v has no columns");
+  else if (a.q->dims[3] > most_columns || a.v->dims[3] > most_columns)
+    snprintf(reason, 192, "heads of more than %lld columns", (long long)most_columns);
+  else if (a.keys > most_keys)
+    snprintf(reason, 192, "more than %lld keys", (long long)most_keys);
+  else
+    return true;
+  return false;
+}
+
+static bool needs_tile(const ph_tensor_desc *desc) {
+  return desc->dtype != PH_F32 || (desc->strides[3] != 1 && desc->dims[3] > 1);
+}
+
+void cl_flash_cpu_options(const ph_graph *graph, const ph_node *node, ph_text *out) {
+  cl_attention a = cl_attention_of(graph, node);
+  cl_attention_options(graph, node, out);
+  ph_text_add(out, " -DHEAD_SIZE=%d -DVALUE_SIZE=%d -DMOST_QUERIES=%d", (int)a.q->dims[3], (int)a.v->dims[3],
+              (int)most_queries(a.queries));
+  if (a.cap > 0) ph_text_add(out, " -DSOFTCAP");
+  if (needs_tile(a.k)) ph_text_add(out, " -DK_TILE");
+  if (needs_tile(a.v)) ph_text_add(out, " -DV_TILE");
+}
+
+ph_status cl_flash_cpu_plan(cl_plan_node *plan, const ph_graph *graph, const ph_node *node, ph_error *error) {
+  cl_attention a = cl_attention_of(graph, node);
+  int64_t tile = tile_queries(cl_plan_limits(plan), a.queries), tiles = (a.queries + tile - 1) / tile;
+  const size_t global[3] = {(size_t)(a.batch * a.heads * tiles), 1, 1}, local[3] = {1, 1, 1};
+  cl_launch *l = cl_plan_launch(plan, "attention_flash_cpu", 1, global, local, true);
+  cl_arg_attention(plan, l, graph, node);
+  cl_arg_long(l, tiles);
+  cl_arg_float(l, a.scale);
+  cl_arg_float(l, a.cap);
+  return cl_plan_done(plan, error);
+}
