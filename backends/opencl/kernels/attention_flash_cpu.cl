@@ -4,12 +4,12 @@
  * that a register holds one column of WIDTH queries.  Blocks of keys then go through three stages:
  *
  *     scores    S^T = K Q^T          4 keys x VECTORS registers of queries at a time
- *     weights   P^T = 2^(S^T - max)  maximum and sum of a query are those of its lane: nothing goes across lanes
+ *     weights   P^T = e^(S^T - max)  maximum and sum of a query are those of its lane: nothing goes across lanes
  *     mix       O^T += V^T P^T       4 columns of v x VECTORS registers
  *
  * K and V are read as they lie, a number at a time, which an FMA spreads over its lanes.  Where they are no f32, or not
- * dense along the head, a block of them is first copied to a tile (-DK_TILE, -DV_TILE).  Scores are in units of log 2:
- * q is multiplied by scale log2(e) once.
+ * dense along the head, a block of them is first copied to a tile (-DK_TILE, -DV_TILE).  q is multiplied by the scale
+ * once.
  *
  * A weight of exactly 0 contributes nothing, whatever v holds.  0 times a finite number is 0; so a tile is done as if
  * all of v were finite, and only where the result is not, it is done again, passing over weights of 0 (`careful`).
@@ -89,7 +89,7 @@ static void add_mask(floats *biases, tile_place place, long key, int count, RULE
   }
   for (int i = 0; i < 4 * VECTORS; i++) {
     floats value = WIDE(vload)(i, values);
-    biases[i] = biases[i] == -INFINITY || value == -INFINITY ? (floats)(-INFINITY) : LOG2_E * value + biases[i];
+    biases[i] = biases[i] == -INFINITY || value == -INFINITY ? (floats)(-INFINITY) : value + biases[i];
   }
 #endif
 }
@@ -109,7 +109,7 @@ static void find_biases(floats *biases, tile_place place, int start, int count, 
     int key = start + j;
     float of_key = 0.0f;
 #ifdef HAS_KEY_MASK
-    of_key = LOG2_E * bias_of_key_mask(place.batch, start + min(j, count - 1), RULE_ARGUMENTS);
+    of_key = bias_of_key_mask(place.batch, start + min(j, count - 1), RULE_ARGUMENTS);
 #endif
 #ifdef RING
     long at = place_in_ring(newest, key, rules);
@@ -125,7 +125,7 @@ static void find_biases(floats *biases, tile_place place, int start, int count, 
       floats bias = (floats)(of_key);
       ints hidden = key < low[c] || key >= high[c];
 #ifdef ALIBI
-      bias -= LOG2_E * slopes[slopes_first + (ulong)place.head] * (convert_float(distance) + WIDE(convert_float)(lane));
+      bias -= slopes[slopes_first + (ulong)place.head] * (convert_float(distance) + WIDE(convert_float)(lane));
 #endif
 #if defined(RING) && defined(CAUSAL)
       hidden = hidden || lane < near(-distance);
@@ -220,13 +220,8 @@ attention_flash_cpu(__global const TYPE(IN0) *restrict q, ulong q_first, __globa
   ulong v_at = v_first + (ulong)(place.batch * shape[V_BATCH] + key_head * shape[V_HEAD]);
   ulong k_row = (ulong)shape[K_ROW], v_row = (ulong)shape[V_ROW];
 
-#ifdef SOFTCAP
-  float factor = scale / cap;
-#else
-  float factor = scale * LOG2_E;
-#endif
   turn_queries((float *)queries, q, q_first + (ulong)(place.batch * shape[Q_BATCH] + place.head * shape[Q_HEAD]), place,
-               shape, factor);
+               shape, scale);
   long2 visible = visible_keys(place.batch, place.query, place.last, RULE_ARGUMENTS);
   long2 shared = shared_keys(place.batch, place.query, place.last, RULE_ARGUMENTS);
   for (int i = 0; i < TILE; i++) {
@@ -273,7 +268,7 @@ attention_flash_cpu(__global const TYPE(IN0) *restrict q, ulong q_first, __globa
           EACH(ADD_PRODUCT)
         }
 #ifdef SOFTCAP
-#define APPLY_CAP(r, c) sum##r##c = cap * LOG2_E * tanh_of_floats(sum##r##c);
+#define APPLY_CAP(r, c) sum##r##c = cap * tanh_of_floats(sum##r##c / cap);
         EACH(APPLY_CAP)
 #endif
 #define ADD_BIAS(r, c)                                                                                                 \
@@ -291,13 +286,13 @@ attention_flash_cpu(__global const TYPE(IN0) *restrict q, ulong q_first, __globa
        * NaN.  A score of NaN or +inf makes the weight, then the sum, NaN. */
 #define START_WEIGHTS(r, c)                                                                                            \
   floats top##c = maximum##c == -INFINITY ? (floats)(0.0f) : maximum##c, total##c = (floats)(0.0f);                    \
-  shrink[c] = exp2_of(maxima[c] - top##c);                                                                             \
+  shrink[c] = exp_of(maxima[c] - top##c);                                                                              \
   maxima[c] = maximum##c;
       EACH_VECTOR(START_WEIGHTS, 0)
       for (int j = 0; j < padded; j++) {
         floats *s = scores + j * VECTORS;
 #define MAKE_WEIGHT(r, c)                                                                                              \
-  floats weight##c = exp2_of(s[c] - top##c);                                                                           \
+  floats weight##c = exp_of(s[c] - top##c);                                                                            \
   total##c += weight##c;                                                                                               \
   s[c] = weight##c;
         EACH_VECTOR(MAKE_WEIGHT, 0)
@@ -343,30 +338,20 @@ attention_flash_cpu(__global const TYPE(IN0) *restrict q, ulong q_first, __globa
     careful = true;
   }
 
-  /* A sink is one more term of the sum, but not in the maximum. */
-  float sink = -INFINITY;
-#ifdef HAS_SINKS
-  sink = LOG2_E * LOAD(IN7, sinks, sinks_first + (ulong)(place.head * sinks_stride));
-#endif
-  for (int c = 0; c < VECTORS; c++) {
-    ints empty = maxima[c] == -INFINITY && totals[c] == 0.0f;
-    floats bottom = totals[c] + exp2(sink - maxima[c]);
-    if (isnan(sink) || sink == INFINITY) {
-      bottom = (floats)(NAN);
-      empty = (ints)(0);
-    }
-    inverses[c] = empty ? (floats)(0.0f) : 1.0f / bottom;
-  }
-  turn_back((const float *)mixed, (const float *)inverses, y,
-            y_first + (ulong)(place.batch * shape[Y_BATCH] + place.head * shape[Y_HEAD]), place, shape);
-#ifdef HAS_LSE
+#if defined(HAS_SINKS) || defined(HAS_LSE)
+  float sink = sink_of(place.head, sinks, sinks_first, sinks_stride);
   for (int i = 0; place.query + i <= place.last; i++) {
-    float maximum = ((const float *)maxima)[i], total = ((const float *)totals)[i];
-    float top = isnan(sink) || isnan(total) ? NAN : fmax(maximum, sink);
-    float sum = total * exp2(maximum - top) + exp2(sink - top);
-    STORE(OUT1, maximum == -INFINITY && !isnan(top) ? LN_2 * sink : LN_2 * top + log(sum), lses,
+    row_end end = end_row(((const float *)maxima)[i], ((const float *)totals)[i], sink);
+    ((float *)inverses)[i] = end.inverse;
+#ifdef HAS_LSE
+    STORE(OUT1, end.lse, lses,
           lses_first + (ulong)(place.batch * shape[LSE_BATCH] + place.head * shape[LSE_HEAD] +
                                (place.query + i) * shape[LSE_ROW]));
-  }
 #endif
+  }
+#else
+  for (int c = 0; c < VECTORS; c++) inverses[c] = totals[c] == 0.0f ? (floats)(0.0f) : 1.0f / totals[c];
+#endif
+  turn_back((const float *)mixed, (const float *)inverses, y,
+            y_first + (ulong)(place.batch * shape[Y_BATCH] + place.head * shape[Y_HEAD]), place, shape);
 }

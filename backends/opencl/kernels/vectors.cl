@@ -11,9 +11,6 @@ typedef WIDE(int) ints;
 #define LANES(f) (f(0), f(1), f(2), f(3))
 #endif
 
-#define LOG2_E 1.44269504f
-#define LN_2   0.69314718f
-
 /* 2^x for x at most a few: 1.5e-7 relative, 1 exactly at 0, 0 below -126, NaN for NaN.  2^x = 2^n 2^f with n the
  * nearest whole number and f in [-1/2, 1/2].  Adding 1.5 * 2^23 rounds to whole numbers, because beside it a float has
  * no bits left for fractions (vector rint is slow on some drivers); with 127 more the low bits are those of 2^n's
@@ -32,9 +29,14 @@ static floats exp2_of(floats x) {
   return x < -126.0f ? (floats)(0.0f) : power;
 }
 
+/* e^x for x at most a few. */
+static floats exp_of(floats x) {
+  return exp2_of(1.44269504f * x);
+}
+
 /* tanh: a rational form of e^(-2|x|) where nothing cancels, near 0 an odd polynomial (Cephes' tanhf, Moshier 1989). */
 static floats tanh_of_floats(floats x) {
-  floats e = exp2_of(-2.0f * LOG2_E * fabs(x));
+  floats e = exp_of(-2.0f * fabs(x));
   floats far = copysign((1.0f - e) / (1.0f + e), x);
   floats z = x * x;
   floats p = (floats)(-5.70498872745e-3f);

@@ -125,17 +125,25 @@ static ph_status plan_strips(cl_plan_node *plan, const ph_graph *graph, const ph
 #define STAGES                                                                                                         \
   { [PH_STAGE_SCORE] = PH_F32, [PH_STAGE_WEIGHT] = PH_F32, [PH_STAGE_ACCUM] = PH_F32 }
 
-static const cl_variant attention_variants[] = {{.name = "flash_cpu",
-                                                 .file = "vectors.cl attention_shape.cl attention_tile.cl attention_flash_cpu.cl",
-                                                 .profiles = CL_PROFILE_CPU,
-                                                 .stages = STAGES,
-                                                 .can_run = cl_flash_cpu_can_run,
-                                                 .options = cl_flash_cpu_options,
-                                                 .plan = cl_flash_cpu_plan},
-                                                {.name = "strips",
-                                                 .file = "attention_shape.cl attention.cl",
-                                                 .profiles = CL_PROFILE_ALL,
-                                                 .stages = STAGES,
-                                                 .options = cl_attention_options,
-                                                 .plan = plan_strips}};
+static const cl_variant attention_variants[] = {
+    {.name = "decode_cpu",
+     .file = "vectors.cl attention_shape.cl attention_tile.cl attention_decode_cpu.cl",
+     .profiles = CL_PROFILE_CPU,
+     .stages = STAGES,
+     .can_run = cl_decode_cpu_can_run,
+     .options = cl_decode_cpu_options,
+     .plan = cl_decode_cpu_plan},
+    {.name = "flash_cpu",
+     .file = "vectors.cl attention_shape.cl attention_tile.cl attention_flash_cpu.cl",
+     .profiles = CL_PROFILE_CPU,
+     .stages = STAGES,
+     .can_run = cl_flash_cpu_can_run,
+     .options = cl_flash_cpu_options,
+     .plan = cl_flash_cpu_plan},
+    {.name = "strips",
+     .file = "attention_shape.cl attention.cl",
+     .profiles = CL_PROFILE_ALL,
+     .stages = STAGES,
+     .options = cl_attention_options,
+     .plan = plan_strips}};
 const cl_op cl_op_attention = CL_OP_TRIED(attention, cl_shrink_heads);

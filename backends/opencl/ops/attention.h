@@ -26,5 +26,14 @@ bool cl_flash_cpu_can_run(const cl_limits *limits, const ph_graph *graph, const 
 void cl_flash_cpu_options(const ph_graph *graph, const ph_node *node, ph_text *out);
 PH_NODISCARD ph_status cl_flash_cpu_plan(cl_plan_node *plan, const ph_graph *graph, const ph_node *node,
                                          ph_error *error);
+/* Sizes of heads, softcap, and which of k and v cannot be read as they lie: those with gaps and, where the kernel reads
+ * f32_only, those of other types. */
+void cl_attention_cpu_options(const ph_graph *graph, const ph_node *node, bool f32_only, ph_text *out);
+
+/* attention_decode_cpu.c */
+bool cl_decode_cpu_can_run(const cl_limits *limits, const ph_graph *graph, const ph_node *node, char reason[192]);
+void cl_decode_cpu_options(const ph_graph *graph, const ph_node *node, ph_text *out);
+PH_NODISCARD ph_status cl_decode_cpu_plan(cl_plan_node *plan, const ph_graph *graph, const ph_node *node,
+                                          ph_error *error);
 
 #endif

@@ -30,18 +30,22 @@ bool cl_flash_cpu_can_run(const cl_limits *limits, const ph_graph *graph, const 
   return false;
 }
 
-static bool needs_tile(const ph_tensor_desc *desc) {
-  return desc->dtype != PH_F32 || (desc->strides[3] != 1 && desc->dims[3] > 1);
+static bool needs_tile(const ph_tensor_desc *desc, bool f32_only) {
+  return (f32_only && desc->dtype != PH_F32) || (desc->strides[3] != 1 && desc->dims[3] > 1);
+}
+
+void cl_attention_cpu_options(const ph_graph *graph, const ph_node *node, bool f32_only, ph_text *out) {
+  cl_attention a = cl_attention_of(graph, node);
+  cl_attention_options(graph, node, out);
+  ph_text_add(out, " -DHEAD_SIZE=%d -DVALUE_SIZE=%d", (int)a.q->dims[3], (int)a.v->dims[3]);
+  if (a.cap > 0) ph_text_add(out, " -DSOFTCAP");
+  if (needs_tile(a.k, f32_only)) ph_text_add(out, " -DK_TILE");
+  if (needs_tile(a.v, f32_only)) ph_text_add(out, " -DV_TILE");
 }
 
 void cl_flash_cpu_options(const ph_graph *graph, const ph_node *node, ph_text *out) {
-  cl_attention a = cl_attention_of(graph, node);
-  cl_attention_options(graph, node, out);
-  ph_text_add(out, " -DHEAD_SIZE=%d -DVALUE_SIZE=%d -DMOST_QUERIES=%d", (int)a.q->dims[3], (int)a.v->dims[3],
-              (int)most_queries(a.queries));
-  if (a.cap > 0) ph_text_add(out, " -DSOFTCAP");
-  if (needs_tile(a.k)) ph_text_add(out, " -DK_TILE");
-  if (needs_tile(a.v)) ph_text_add(out, " -DV_TILE");
+  cl_attention_cpu_options(graph, node, true, out);
+  ph_text_add(out, " -DMOST_QUERIES=%d", (int)most_queries(ph_node_input(graph, node, CL_ATTENTION_Q)->dims[2]));
 }
 
 ph_status cl_flash_cpu_plan(cl_plan_node *plan, const ph_graph *graph, const ph_node *node, ph_error *error) {

@@ -1,0 +1,277 @@
+/* attention for CPUs where queries are few and keys are many: a step of generation.
+ *
+ * Nothing is reused but the cache itself, so this is about reading K and V once, at the memory's speed.  Lanes are
+ * columns.  All query heads that share a key head, and all their queries, are the rows of one work-item; while a block
+ * of keys is in the first cache every row has its turn:
+ *
+ *     scores    4 keys at a time; the lanes of a product are added up four sums together
+ *     weights   e^(score - max), a running maximum and sum per row (as in attention_flash_cpu.cl)
+ *     mix       4 vectors of columns at a time
+ *
+ * Where heads are too few to keep all cores busy, the keys are split, each split leaves its maximum, sum and mix in
+ * `parts`, and attention_decode_join puts them together in order.
+ *
+ * -DHEAD_SIZE, -DVALUE_SIZE: columns of q and of v.  -DROWS: rows at a time, 1 or 4.  -DMOST_ROWS: of a work-item. */
+
+#define BLOCK 64 /* keys */
+enum {
+  Q_VECTORS = (HEAD_SIZE + WIDTH - 1) / WIDTH,
+  V_VECTORS = (VALUE_SIZE + WIDTH - 1) / WIDTH,
+  PART = VALUE_SIZE + 2 /* of `parts`, for a row: the mix, the maximum, the sum */
+};
+
+/* Vectors of columns are read where they lie only if they are whole. */
+#if HEAD_SIZE % WIDTH != 0 && !defined(K_TILE)
+#define K_TILE
+#endif
+#if VALUE_SIZE % WIDTH != 0 && !defined(V_TILE)
+#define V_TILE
+#endif
+
+/* M(r, c) for four c and every row at hand. */
+#define EACH_OF_FOUR(M, r) M(r, 0) M(r, 1) M(r, 2) M(r, 3)
+#if ROWS == 4
+#define EACH_ROW(M) M(0) M(1) M(2) M(3)
+#define EACH(M)     EACH_OF_FOUR(M, 0) EACH_OF_FOUR(M, 1) EACH_OF_FOUR(M, 2) EACH_OF_FOUR(M, 3)
+#else
+#define EACH_ROW(M) M(0)
+#define EACH(M)     EACH_OF_FOUR(M, 0)
+#endif
+#define START_SUM(r, c)     floats sum##r##c = (floats)(0.0f);
+#define ADD_PRODUCT(r, c)   sum##r##c = lanes##c * factor##r + sum##r##c;
+#define ADD_IF_WEIGHT(r, c) sum##r##c = factor##r != 0.0f ? lanes##c * factor##r + sum##r##c : sum##r##c;
+
+/* Row number `row` of a key head. */
+typedef struct row_place {
+  long head, query;
+} row_place;
+
+static row_place place_of(long row, long key_head, __global const long *shape) {
+  row_place at = {key_head * shape[GROUP] + row / shape[QUERIES], row % shape[QUERIES]};
+  return at;
+}
+
+static float4 fold(floats v) {
+#if WIDTH == 16
+  float8 half_of_it = v.lo + v.hi;
+  return half_of_it.lo + half_of_it.hi;
+#elif WIDTH == 8
+  return v.lo + v.hi;
+#else
+  return v;
+#endif
+}
+
+/* The lanes of four vectors, each added up. */
+static float4 sums_of_four(floats v0, floats v1, floats v2, floats v3) {
+  float4 a = fold(v0), b = fold(v1), c = fold(v2), d = fold(v3);
+  TURN_FOUR(a, b, c, d)
+  return (a + b) + (c + d);
+}
+
+static float largest_of(floats v) {
+  float largest = -INFINITY;
+  for (int i = 0; i < WIDTH; i++) largest = fmax(largest, ((const float *)&v)[i]);
+  return largest;
+}
+
+static float sum_of(floats v) {
+  float4 four = fold(v);
+  return (four.x + four.y) + (four.z + four.w);
+}
+
+DEFINE_COPY_TILE(copy_q, IN0)
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+attention_decode_cpu(__global const TYPE(IN0) *restrict q, ulong q_first, __global const TYPE(IN1) *restrict k,
+                     ulong k_first, __global const TYPE(IN2) *restrict v, ulong v_first, RULE_PARAMETERS,
+                     __global const TYPE(IN7) * sinks, ulong sinks_first, long sinks_stride,
+                     __global TYPE(OUT0) *restrict y, ulong y_first, __global TYPE(OUT1) *restrict lses,
+                     ulong lses_first, __global const long *shape, ulong shape_first, float scale, float cap,
+                     int splits, __global float *restrict parts, ulong parts_first) {
+  floats queries[MOST_ROWS * Q_VECTORS], scores[MOST_ROWS * BLOCK / WIDTH], mixed[MOST_ROWS * V_VECTORS];
+  floats totals[MOST_ROWS], shrink[MOST_ROWS];
+  float maxima[MOST_ROWS];
+  int low[MOST_ROWS], high[MOST_ROWS];
+  shape += shape_first;
+  rules += rules_first;
+
+  /* The rows of a key head are the queries of its first query head, then those of the next one .. */
+  long key_heads = shape[HEADS] / shape[GROUP], head_rows = shape[GROUP] * shape[QUERIES];
+  long split = (long)get_group_id(0), first_row = (long)get_group_id(1) * MOST_ROWS, unit = (long)get_group_id(2);
+  long batch = unit / key_heads, key_head = unit % key_heads;
+  int rows = (int)min(head_rows - first_row, (long)MOST_ROWS), padded_rows = (rows + ROWS - 1) / ROWS * ROWS;
+  ulong k_at = k_first + (ulong)(batch * shape[K_BATCH] + key_head * shape[K_HEAD]), k_row = (ulong)shape[K_ROW];
+  ulong v_at = v_first + (ulong)(batch * shape[V_BATCH] + key_head * shape[V_HEAD]), v_row = (ulong)shape[V_ROW];
+
+  int from = (int)shape[KEYS], to = 0;
+  for (int i = 0; i < padded_rows; i++) {
+    row_place at = place_of(first_row + min(i, rows - 1), key_head, shape);
+    copy_q((float *)(queries + i * Q_VECTORS), Q_VECTORS * WIDTH, q,
+           q_first + (ulong)(batch * shape[Q_BATCH] + at.head * shape[Q_HEAD] + at.query * shape[Q_ROW]), 0,
+           (ulong)shape[Q_COLUMN], 1, HEAD_SIZE);
+    long2 seen = keys_of_query(batch, at.query, RULE_ARGUMENTS);
+    low[i] = (int)seen.x;
+    high[i] = (int)seen.y;
+    from = min(from, low[i]);
+    to = max(to, high[i]);
+  }
+  int share = (max(to - from, 0) + splits - 1) / splits;
+  from = min(from + (int)split * share, to);
+  to = min(from + share, to);
+
+  bool careful = false;
+  for (;;) {
+    for (int i = 0; i < padded_rows; i++) {
+      maxima[i] = -INFINITY;
+      totals[i] = (floats)(0.0f);
+      for (int c = 0; c < V_VECTORS; c++) mixed[i * V_VECTORS + c] = (floats)(0.0f);
+    }
+    for (int start = from; start < to; start += BLOCK) {
+      int count = min(BLOCK, to - start);
+#ifdef K_TILE
+      floats tile_of_k[BLOCK * Q_VECTORS];
+      copy_k((float *)tile_of_k, Q_VECTORS * WIDTH, k, k_at + (ulong)start * k_row, k_row, (ulong)shape[K_COLUMN],
+             count, HEAD_SIZE);
+#define K_LANES(c, d) tile_of_k[min(j + c, count - 1) * Q_VECTORS + d]
+#else
+#define K_LANES(c, d) LOAD_WIDE(IN1, k, k_at + (ulong)(start + min(j + c, count - 1)) * k_row + (ulong)(d)*WIDTH)
+#endif
+#ifdef V_TILE
+      floats tile_of_v[BLOCK * V_VECTORS];
+      copy_v((float *)tile_of_v, V_VECTORS * WIDTH, v, v_at + (ulong)start * v_row, v_row, (ulong)shape[V_COLUMN],
+             count, VALUE_SIZE);
+#define V_LANES(d) tile_of_v[j * V_VECTORS + d]
+#else
+#define V_LANES(d) LOAD_WIDE(IN2, v, v_at + (ulong)(start + j) * v_row + (ulong)(d)*WIDTH)
+#endif
+      for (int i = 0; i < padded_rows; i += ROWS) {
+        float *s = (float *)(scores + i * (BLOCK / WIDTH));
+        for (int j = 0; j < count; j += 4) {
+          EACH(START_SUM)
+          for (int d = 0; d < Q_VECTORS; d++) {
+            floats lanes0 = K_LANES(0, d), lanes1 = K_LANES(1, d), lanes2 = K_LANES(2, d), lanes3 = K_LANES(3, d);
+#define LOAD_QUERY(r) floats factor##r = queries[(i + r) * Q_VECTORS + d];
+            EACH_ROW(LOAD_QUERY)
+            EACH(ADD_PRODUCT)
+          }
+#define KEEP_SCORES(r) vstore4(scale *sums_of_four(sum##r##0, sum##r##1, sum##r##2, sum##r##3), 0, s + r * BLOCK + j);
+          EACH_ROW(KEEP_SCORES)
+        }
+      }
+
+      for (int i = 0; i < padded_rows; i++) {
+        floats *s = scores + i * (BLOCK / WIDTH);
+#ifdef SOFTCAP
+        for (int c = 0; c < BLOCK / WIDTH; c++) s[c] = cap * tanh_of_floats(s[c] / cap);
+#endif
+        if (ALWAYS_BIASED || start < low[i] || start + count > high[i] || count < BLOCK) {
+          row_place at = place_of(first_row + min(i, rows - 1), key_head, shape);
+          for (int j = 0; j < BLOCK; j++) {
+            float *score = (float *)s + j;
+            bool seen = j < count && start + j >= low[i] && start + j < high[i];
+            if (!seen)
+              *score = -INFINITY;
+            else if (ALWAYS_BIASED)
+              *score = ruled_score(*score, batch, at.head, at.query, start + j, RULE_ARGUMENTS);
+          }
+        }
+        floats top = s[0];
+        for (int c = 1; c < BLOCK / WIDTH; c++) top = s[c] > top ? s[c] : top;
+        float maximum = fmax(maxima[i], largest_of(top)), base = maximum == -INFINITY ? 0.0f : maximum;
+        shrink[i] = exp_of((floats)(maxima[i] - base));
+        maxima[i] = maximum;
+        floats total = (floats)(0.0f);
+        for (int c = 0; c < BLOCK / WIDTH; c++) {
+          s[c] = exp_of(s[c] - base);
+          total += s[c];
+        }
+        totals[i] = totals[i] * shrink[i] + total;
+      }
+
+      for (int i = 0; i < padded_rows; i += ROWS)
+        for (int d = 0; d < V_VECTORS; d += 4) {
+          const float *weight = (const float *)(scores + i * (BLOCK / WIDTH));
+          const int rest = V_VECTORS % 4 == 0 ? 3 : V_VECTORS - 1 - d; /* vectors past the end repeat the last */
+          const int at1 = d + min(1, rest), at2 = d + min(2, rest), at3 = d + min(3, rest);
+          EACH(START_SUM)
+#define LOAD_WEIGHT(r) floats factor##r = (floats)(weight[r * BLOCK + j]);
+          if (!careful)
+            for (int j = 0; j < count; j++) {
+              floats lanes0 = V_LANES(d), lanes1 = V_LANES(at1), lanes2 = V_LANES(at2), lanes3 = V_LANES(at3);
+              EACH_ROW(LOAD_WEIGHT)
+              EACH(ADD_PRODUCT)
+            }
+          else
+            for (int j = 0; j < count; j++) {
+              floats lanes0 = V_LANES(d), lanes1 = V_LANES(at1), lanes2 = V_LANES(at2), lanes3 = V_LANES(at3);
+              EACH_ROW(LOAD_WEIGHT)
+              EACH(ADD_IF_WEIGHT)
+            }
+#define ADD_TO_MIX(r, c)                                                                                               \
+  if (c <= rest) {                                                                                                     \
+    floats *to##r##c = mixed + (i + r) * V_VECTORS + d + c;                                                            \
+    *to##r##c = *to##r##c * shrink[i + r] + sum##r##c;                                                                 \
+  }
+          EACH(ADD_TO_MIX)
+        }
+    }
+    floats doubt = (floats)(0.0f); /* becomes NaN where something is not finite */
+    for (int i = 0; i < padded_rows * V_VECTORS; i++) doubt += mixed[i] * 0.0f;
+    if (careful || !any(isnan(doubt))) break;
+    careful = true;
+  }
+
+  for (int i = 0; i < rows; i++) {
+    const float *mix = (const float *)(mixed + i * V_VECTORS);
+    row_place at = place_of(first_row + i, key_head, shape);
+    float total = sum_of(totals[i]);
+    if (splits > 1) {
+      ulong to_part = parts_first + (ulong)(((unit * splits + split) * head_rows + first_row + i) * PART);
+      for (int d = 0; d < VALUE_SIZE; d++) parts[to_part + d] = mix[d];
+      parts[to_part + VALUE_SIZE] = maxima[i];
+      parts[to_part + VALUE_SIZE + 1] = total;
+      continue;
+    }
+    row_end end = end_row(maxima[i], total, sink_of(at.head, sinks, sinks_first, sinks_stride));
+    ulong to_y = y_first + (ulong)(batch * shape[Y_BATCH] + at.head * shape[Y_HEAD] + at.query * shape[Y_ROW]);
+    for (int d = 0; d < VALUE_SIZE; d++) STORE(OUT0, end.inverse * mix[d], y, to_y + (ulong)d * (ulong)shape[Y_COLUMN]);
+#ifdef HAS_LSE
+    STORE(OUT1, end.lse, lses,
+          lses_first + (ulong)(batch * shape[LSE_BATCH] + at.head * shape[LSE_HEAD] + at.query * shape[LSE_ROW]));
+#endif
+  }
+}
+
+/* Puts the splits of a row together, first to last. */
+__kernel void attention_decode_join(__global const TYPE(IN7) * sinks, ulong sinks_first, long sinks_stride,
+                                    __global TYPE(OUT0) *restrict y, ulong y_first, __global TYPE(OUT1) *restrict lses,
+                                    ulong lses_first, __global const long *shape, ulong shape_first, int splits,
+                                    __global const float *restrict parts, ulong parts_first) {
+  shape += shape_first;
+  long row = (long)get_global_id(0), unit = (long)get_global_id(1);
+  long key_heads = shape[HEADS] / shape[GROUP], head_rows = shape[GROUP] * shape[QUERIES];
+  long batch = unit / key_heads;
+  if (row >= head_rows) return;
+  row_place at = place_of(row, unit % key_heads, shape);
+  parts += parts_first + (ulong)((unit * splits * head_rows + row) * PART);
+  ulong step = (ulong)(head_rows * PART);
+
+  float mixed[VALUE_SIZE], maximum = -INFINITY, total = 0.0f;
+  for (int i = 0; i < splits; i++) maximum = fmax(maximum, parts[i * step + VALUE_SIZE]);
+  float base = maximum == -INFINITY ? 0.0f : maximum;
+  for (int d = 0; d < VALUE_SIZE; d++) mixed[d] = 0.0f;
+  for (int i = 0; i < splits; i++) {
+    __global const float *part = parts + i * step;
+    float weight = exp(part[VALUE_SIZE] - base);
+    total += weight * part[VALUE_SIZE + 1];
+    for (int d = 0; d < VALUE_SIZE; d++) mixed[d] += weight * part[d];
+  }
+  row_end end = end_row(maximum, total, sink_of(at.head, sinks, sinks_first, sinks_stride));
+  ulong to_y = y_first + (ulong)(batch * shape[Y_BATCH] + at.head * shape[Y_HEAD] + at.query * shape[Y_ROW]);
+  for (int d = 0; d < VALUE_SIZE; d++) STORE(OUT0, end.inverse * mixed[d], y, to_y + (ulong)d * (ulong)shape[Y_COLUMN]);
+#ifdef HAS_LSE
+  STORE(OUT1, end.lse, lses,
+        lses_first + (ulong)(batch * shape[LSE_BATCH] + at.head * shape[LSE_HEAD] + at.query * shape[LSE_ROW]));
+#endif
+}
