@@ -223,9 +223,20 @@ static active silu(active x) {
   return x < -80.0f ? far : x * sigmoid(x);
 }
 
-/* x Phi(x).  With erfc instead of 1 + erf nothing cancels for negative x.  From 16 on the result is exactly x or 0. */
+/* x Phi(x) = x erfc(-x / sqrt 2) / 2.  For z >= 0 erfc(z) = e^(-z^2) (1 - s r(s)) with s = 0.38 z / (1 + 0.38 z), where
+ * r was fitted (least squares, weighted until the error was level) to 1.2e-8 of erfc(z) + 0.02: nothing cancels near 0,
+ * and the far tail is small beside x.  The built-in erfc goes element by element on vectors and takes ten times as
+ * long. Right of 0 the result is x less the mirrored tail; from 16 on it is exactly x or 0. */
 static active gelu_erf(active x) {
-  active y = 0.5f * x * erfc(-x * 0.70710678f);
+  active size = fabs(x), u = 0.268700577f * size, s = u / (1.0f + u);
+  active r = 0.278940309f;
+  r = r * s - 0.463096003f;
+  r = r * s - 0.647824234f;
+  r = r * s + 2.82710564f;
+  r = r * s - 3.95573076f;
+  r = r * s + 2.96941795f;
+  active tail = 0.5f * size * (1.0f - s * r) * exp(-0.5f * x * x);
+  active y = x < 0.0f ? -tail : x - tail;
   return x >= 16.0f ? x : x <= -16.0f ? (active)(0.0f) : y;
 }
 
