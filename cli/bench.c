@@ -1,27 +1,13 @@
 /* polyhead bench: how fast is a device? */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "command.h"
 #include "json.h"
 #include "output.h"
+#include "progress.h"
 #include "setup.h"
-
-/* ---- while it runs ---- */
-
-/* A line that is written over, on a terminal alone. */
-static void show_progress(void *user, uint32_t done, uint32_t total, const char *name) {
-  (void)user;
-  if (!isatty(STDERR_FILENO)) return;
-  fprintf(stderr, "\r\033[K%u of %u  %.60s", done + 1, total, name);
-  fflush(stderr);
-}
-
-static void clear_progress(void) {
-  if (isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
-}
 
 /* ---- rates ---- */
 
@@ -169,7 +155,7 @@ static ph_status run_cases(const cli_options *options, ph_bench *bench, cli_resu
   ph_context *context;
   PH_TRY(cli_context_open(options, &context, error));
   ph_status status = ph_bench_run(bench, context, error);
-  clear_progress();
+  cli_progress_clear();
   if (status == PH_OK) result->exit_code = exit_code(bench);
   if (status == PH_OK && result->json != NULL) status = fill_document(bench, result->json, error);
   if (status == PH_OK && result->json == NULL) {
@@ -207,7 +193,7 @@ static ph_status run_with_inputs(const cli_options *options, const cli_inputs *i
                              .input_names = names,
                              .inputs = inputs->tensors,
                              .input_count = inputs->count,
-                             .before = show_progress};
+                             .before = cli_progress_show};
   PH_TRY(read_pace(options, &wanted, error));
   ph_bench *bench;
   PH_TRY(ph_bench_open(&wanted, &bench, error));

@@ -39,18 +39,29 @@ static void print_dims(const ph_session *session) {
   fputc('\n', stdout);
 }
 
+/* The row of the backend's table that put the variant first: "measured: cpu linear f32 rows 1 weight 4M+". */
+static cli_text row_text(const ph_node_report *node) {
+  cli_text out = {""};
+  if (node->order != NULL && node->shape_class != NULL)
+    snprintf(out.text, sizeof(out.text), "%s: %s", node->order, node->shape_class);
+  return out;
+}
+
+/* The last column is there only where some backend chooses by shape. */
 static ph_status print_nodes(const ph_session *session, const totals *sum, ph_error *error) {
-  cli_table table = {.columns = "lllrrll"};
-  cli_table_add(&table, (const char *const[]){"node", "op", "output", "FLOPs", "bytes", "device", "variant"});
+  bool rows = false;
+  for (uint32_t i = 0; i < sum->nodes; i++) rows = rows || ph_session_node(session, i)->order != NULL;
+  cli_table table = {.columns = rows ? "lllrrlll" : "lllrrll"};
+  cli_table_add(&table, (const char *const[]){"node", "op", "output", "FLOPs", "bytes", "device", "variant", "row"});
   for (uint32_t i = 0; i < sum->nodes; i++) {
     const ph_node_report *node = ph_session_node(session, i);
     cli_text flops = cli_count_text(node->flops), bytes = cli_bytes_text(node->bytes);
     cli_table_add(&table, (const char *const[]){node->path, node->op, node->output_type, flops.text, bytes.text,
                                                 node->device != NULL ? node->device : "refused",
-                                                node->variant != NULL ? node->variant : ""});
+                                                node->variant != NULL ? node->variant : "", row_text(node).text});
   }
   cli_text flops = cli_count_text(sum->flops), bytes = cli_bytes_text(sum->bytes);
-  cli_table_add(&table, (const char *const[]){"sum", "", "", flops.text, bytes.text, "", ""});
+  cli_table_add(&table, (const char *const[]){"sum", "", "", flops.text, bytes.text, "", "", ""});
   return cli_table_print(&table, stdout, error);
 }
 
@@ -93,12 +104,14 @@ static json_t *nodes_json(const ph_session *session) {
   json_t *array = json_array();
   for (uint32_t i = 0; i < ph_session_node_count(session); i++) {
     const ph_node_report *node = ph_session_node(session, i);
-    array = cli_json_append(array, json_pack("{so so so so so sI so so so so}", "path", cli_json_text(node->path), "op",
-                                             cli_json_text(node->op), "fused", cli_json_texts(node->members), "output",
-                                             cli_json_text(node->output_type), "flops", cli_json_real(node->flops),
-                                             "bytes", (json_int_t)node->bytes, "device", cli_json_text(node->device),
-                                             "variant", cli_json_text(node->variant), "reason",
-                                             cli_json_text(node->reason), "note", cli_json_text(node->note)));
+    array =
+        cli_json_append(array, json_pack("{so so so so so sI so so so so so so}", "path", cli_json_text(node->path),
+                                         "op", cli_json_text(node->op), "fused", cli_json_texts(node->members),
+                                         "output", cli_json_text(node->output_type), "flops",
+                                         cli_json_real(node->flops), "bytes", (json_int_t)node->bytes, "device",
+                                         cli_json_text(node->device), "variant", cli_json_text(node->variant), "reason",
+                                         cli_json_text(node->reason), "note", cli_json_text(node->note), "order",
+                                         cli_json_text(node->order), "shape_class", cli_json_text(node->shape_class)));
   }
   return array;
 }

@@ -25,8 +25,8 @@ typedef struct cli_command {
   ph_status (*run)(const cli_options *options, cli_result *result, ph_error *error);
 } cli_command;
 
-extern const cli_command cli_run, cli_bench, cli_check, cli_compare, cli_conform, cli_generate, cli_graph, cli_heatmap,
-    cli_devices, cli_plugins, cli_ops, cli_schema, cli_help;
+extern const cli_command cli_run, cli_bench, cli_tune, cli_check, cli_compare, cli_conform, cli_generate, cli_graph,
+    cli_heatmap, cli_devices, cli_plugins, cli_ops, cli_schema, cli_help;
 
 extern const cli_command *const cli_commands[]; /* in the order of the help; NULL-terminated */
 /* NULL if unknown; *error then names the nearest. */

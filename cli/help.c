@@ -6,9 +6,9 @@
 #include "command.h"
 #include "json.h"
 
-const cli_command *const cli_commands[] = {&cli_run,   &cli_generate, &cli_check,   &cli_compare, &cli_conform,
-                                           &cli_bench, &cli_graph,    &cli_heatmap, &cli_devices, &cli_plugins,
-                                           &cli_ops,   &cli_schema,   &cli_help,    NULL};
+const cli_command *const cli_commands[] = {&cli_run,     &cli_generate, &cli_check,  &cli_compare, &cli_conform,
+                                           &cli_bench,   &cli_tune,     &cli_graph,  &cli_heatmap, &cli_devices,
+                                           &cli_plugins, &cli_ops,      &cli_schema, &cli_help,    NULL};
 
 const cli_command *cli_command_find(const char *name, ph_error *error) {
   const char *names[sizeof(cli_commands) / sizeof(cli_commands[0])];

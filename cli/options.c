@@ -48,6 +48,7 @@ static const option_row rows[] = {
     {CLI_JUNIT, 0, "junit", "FILE", "write the outcome as JUnit XML, too"},
     {CLI_WARMUP, 0, "warmup", "N", "runs before those that count"},
     {CLI_ITERS, 0, "iters", "N", "runs that count; without it at least 5, for half a second"},
+    {CLI_QUICK, 0, "quick", NULL, "few cases, a few runs each"},
     {CLI_PLOT, 0, "plot", "FILE", "draw the times as SVG, too"},
     {CLI_REQUIRED, 0, "required", "FILE", "what the backend promises, instead of required/BACKEND.yaml"},
     {CLI_TENSOR, 0, "tensor", "PATH", "the value to draw; several, or * in it, become the rows of a grid"},
@@ -179,6 +180,9 @@ static ph_status apply(const option_row *row, const char *command, cli_option_se
     return apply_once(row->name, value, &out->warmup, error);
   case CLI_ITERS:
     return apply_once(row->name, value, &out->iters, error);
+  case CLI_QUICK:
+    out->quick = true;
+    break;
   case CLI_PLOT:
     return apply_once(row->name, value, &out->plot, error);
   case CLI_GREEDY:

@@ -40,6 +40,7 @@ typedef uint64_t cli_option_set;
 #define CLI_WARMUP         CLI_OPTION(30)
 #define CLI_ITERS          CLI_OPTION(31)
 #define CLI_PLOT           CLI_OPTION(32)
+#define CLI_QUICK          CLI_OPTION(33)
 #define CLI_PROMPT         CLI_OPTION(40)
 #define CLI_PROMPT_IDS     CLI_OPTION(41)
 #define CLI_SOURCE         CLI_OPTION(42)
@@ -71,6 +72,7 @@ typedef struct cli_options {
   bool greedy;
   uint64_t seed;
   bool list;
+  bool quick;
   bool random, profile, per_node, equal_nan, json, help;
   unsigned verbose; /* how often -v was given */
 } cli_options;

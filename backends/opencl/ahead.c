@@ -42,7 +42,7 @@ static void look_at(build_queue *work, const ph_graph *graph, const ph_node *nod
   if (op == NULL || !cl_is_concrete(graph, node)) return;
   const cl_variant *variant;
   bool fits = false;
-  for (uint32_t i = 0; !fits && (variant = cl_variant_at(work->device, op, i)) != NULL; i++) {
+  for (uint32_t i = 0; !fits && (variant = cl_variant_at(work->device, op, graph, node, i)) != NULL; i++) {
     cl_plan_node record;
     ph_text options = {0};
     char reason[CL_REASON];

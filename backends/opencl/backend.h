@@ -38,6 +38,8 @@ PH_NODISCARD ph_status cl_device_limits(ph_device *device, ph_device_info *out, 
 void cl_device_close(ph_device *device);
 PH_NODISCARD ph_status cl_supports(ph_device *device, const ph_graph *graph, uint32_t node, ph_support *out,
                                    ph_error *error);
+PH_NODISCARD ph_status cl_candidate(ph_device *device, const ph_graph *graph, uint32_t node, uint32_t number,
+                                    ph_support *out, ph_error *error);
 PH_NODISCARD ph_status cl_buffer_create(ph_device *device, uint64_t bytes, ph_buffer **out, ph_error *error);
 PH_NODISCARD ph_status cl_buffer_wrap(ph_device *device, void *memory, uint64_t bytes, ph_buffer **out,
                                       ph_error *error);
@@ -70,7 +72,8 @@ PH_NODISCARD ph_status cl_device_peak(ph_device *device, ph_peak *out, ph_error 
   .program_create = cl_program_create, .program_destroy = cl_program_destroy, .plan_create = cl_plan_create,           \
   .plan_destroy = cl_plan_destroy, .queue_create = cl_queue_create, .queue_destroy = cl_queue_destroy,                 \
   .write = cl_write, .read = cl_read, .execute = cl_execute, .finish = cl_finish, .buffer_map = cl_buffer_map,         \
-  .buffer_unmap = cl_buffer_unmap, .device_peak = cl_device_peak, .buffer_wrap = cl_buffer_wrap
+  .buffer_unmap = cl_buffer_unmap, .device_peak = cl_device_peak, .candidate = cl_candidate,                           \
+  .buffer_wrap = cl_buffer_wrap
 #define CL_BACKEND_VERSION "0.1.0"
 
 #endif

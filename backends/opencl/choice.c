@@ -26,7 +26,7 @@ ph_status cl_choose(ph_device *device, const cl_limits *limits, const ph_graph *
   ph_error problem = PH_ERROR_INIT; /* of the last variant that did not build */
   ph_status status = PH_OK, failure = PH_OK;
   const cl_variant *variant;
-  for (; (variant = cl_variant_at(device, op, index)) != NULL; index++) {
+  for (; (variant = cl_variant_at(device, op, graph, node, index)) != NULL; index++) {
     cl_choice_free(out);
     out->index = index;
     status = attempt(device, limits, op, variant, graph, node, out, reason, &problem);

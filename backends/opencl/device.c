@@ -62,6 +62,7 @@ ph_status cl_device_open(ph_backend_context *context, uint32_t index, const ph_o
     return ph_fail(error, PH_OUT_OF_MEMORY, "no lock can be made");
   }
   ph_status status = cl_kernel_folder(&device->kernel_folder, error);
+  if (status == PH_OK && wanted.tuning != NULL) status = cl_tuning_read(wanted.tuning, &device->tuning, error);
   if (status == PH_OK) {
     cl_int code;
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->found->platform, 0};
@@ -93,5 +94,6 @@ void cl_device_close(ph_device *device) {
   pthread_cond_destroy(&device->built);
   pthread_mutex_destroy(&device->lock);
   free(device->kernel_folder);
+  cl_tuning_free(&device->tuning);
   free(device);
 }

@@ -8,6 +8,7 @@
 
 #include "opencl/backend.h"
 #include "opencl/op.h"
+#include "opencl/tuning.h"
 
 struct ph_device {
   ph_backend_context *context;
@@ -16,6 +17,7 @@ struct ph_device {
   cl_limits limits;
   unsigned profile;          /* one of CL_PROFILE_* */
   const char *first_variant; /* the option variant=, or NULL */
+  cl_tuning tuning;          /* what was measured on this device; does not change after opening */
   cl_context cl;
   atomic_uint_least64_t buffers_made;
   char *kernel_folder;  /* read .cl files from there instead of those built in; or NULL */

@@ -68,6 +68,8 @@ ph_status cl_options_read(const ph_option *options, uint32_t count, cl_options *
       PH_TRY(read_profile(value, out, error));
     else if (strcmp(key, "variant") == 0)
       PH_TRY(read_variant(value, out, error));
+    else if (strcmp(key, "tune") == 0)
+      out->tuning = strcmp(value, "none") != 0 ? value : NULL;
     else if (strcmp(key, "max_wg") == 0)
       PH_TRY(read_number(key, value, &out->max_wg, error));
     else if (strcmp(key, "local_mem") == 0)
@@ -80,7 +82,7 @@ ph_status cl_options_read(const ph_option *options, uint32_t count, cl_options *
       PH_TRY(read_number(key, value, &out->vector_width, error));
     else
       return ph_fail(error, PH_INVALID,
-                     "unknown option '%s'; known are profile, variant, max_wg, local_mem, align_bits, max_alloc, "
+                     "unknown option '%s'; known are profile, variant, tune, max_wg, local_mem, align_bits, max_alloc, "
                      "vector_width",
                      key);
   }

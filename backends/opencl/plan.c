@@ -224,7 +224,7 @@ static ph_status try_choice(plan_draft *draft, const ph_graph *graph, const ph_n
   ph_device *device = draft->plan->device;
   char reason[CL_REASON];
   *out_good = true;
-  if (draft->for_trial || !cl_trial_is_due(device, node, choice)) return PH_OK;
+  if (draft->for_trial || !cl_trial_is_due(device, graph, node, choice)) return PH_OK;
   PH_TRY(cl_trial(device, graph, node, choice, out_good, reason, error));
   if (*out_good) return PH_OK;
   return cl_variant_retire(device, cl_find_op(node->op), choice->variant, choice->options.data, reason, error);
@@ -264,7 +264,7 @@ static ph_status plan_node(plan_draft *draft, ph_program *program, const ph_grap
       status = cl_variant_retire(device, cl_find_op(node->op), choice.variant, choice.options.data, fit.reason, error);
       variant_index++;
       limits = device->limits;
-      if (status == PH_OK && cl_variant_at(device, cl_find_op(node->op), variant_index) == NULL)
+      if (status == PH_OK && cl_variant_at(device, cl_find_op(node->op), graph, node, variant_index) == NULL)
         status = cl_fail(error, fit.code, fit.call);
     } else if (status == PH_OK) {
       limits.max_work_group = fit.max_work_group;

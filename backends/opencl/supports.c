@@ -25,20 +25,20 @@ static bool acceptable(const ph_device *device, const ph_tensor_desc *tensor, ch
   return false;
 }
 
-/* Asks the variants in order; `variant` is NULL if none takes the node: the reason is then the last one's, who is the
- * least choosy. */
-static ph_status ask(ph_device *device, const cl_op *op, const ph_graph *graph, const ph_node *node,
+/* Asks the variants in order; `variant` is number `number` among those that take the node, NULL if there are not as
+ * many: the reason is then the last one's, who is the least choosy. */
+static ph_status ask(ph_device *device, const cl_op *op, const ph_graph *graph, const ph_node *node, uint32_t number,
                      const cl_variant **variant, char reason[CL_REASON], ph_error *error) {
   *variant = NULL;
   snprintf(reason, CL_REASON, "%s has no kernel in this profile", op->name);
   const cl_variant *candidate;
-  for (uint32_t i = 0; *variant == NULL && (candidate = cl_variant_at(device, op, i)) != NULL; i++) {
+  for (uint32_t i = 0; *variant == NULL && (candidate = cl_variant_at(device, op, graph, node, i)) != NULL; i++) {
     bool fits;
     cl_plan_node record;
     ph_status status = cl_variant_try(device, &device->limits, candidate, graph, node, &record, &fits, reason, error);
     cl_record_free(&record);
     PH_TRY(status);
-    if (fits) *variant = candidate;
+    if (fits && number-- == 0) *variant = candidate;
   }
   return PH_OK;
 }
@@ -69,7 +69,7 @@ static ph_status ask_dense(ph_device *device, const cl_op *op, const ph_graph *g
     dense.tensors = tensors;
     const cl_variant *variant;
     char reason[CL_REASON];
-    status = ask(device, op, &dense, node, &variant, reason, error);
+    status = ask(device, op, &dense, node, 0, &variant, reason, error);
     *out = variant != NULL;
   }
   free(tensors);
@@ -77,7 +77,19 @@ static ph_status ask_dense(ph_device *device, const cl_op *op, const ph_graph *g
   return status;
 }
 
-ph_status cl_supports(ph_device *device, const ph_graph *graph, uint32_t index, ph_support *out, ph_error *error) {
+/* What the order of the variants hangs on, and where it comes from. */
+static void tell_order(const ph_device *device, const ph_graph *graph, const ph_node *node, ph_support *out) {
+  cl_shape_class(device, graph, node, out->shape_class);
+  const cl_tuning_row *row = cl_tuning_find(device, out->shape_class);
+  const char *order = device->first_variant != NULL        ? "option"
+                      : row == NULL                        ? "default"
+                      : cl_tuning_is_measured(device, row) ? "measured"
+                                                           : "built in";
+  snprintf(out->order, sizeof(out->order), "%s", order);
+}
+
+ph_status cl_candidate(ph_device *device, const ph_graph *graph, uint32_t index, uint32_t number, ph_support *out,
+                       ph_error *error) {
   if (index >= graph->node_count) return ph_fail(error, PH_INVALID, "there is no node %" PRIu32, index);
   const ph_node *node = graph->nodes[index];
   ph_support answer = {.struct_size = sizeof(answer)};
@@ -94,7 +106,7 @@ ph_status cl_supports(ph_device *device, const ph_graph *graph, uint32_t index, 
     snprintf(answer.reason, sizeof(answer.reason), "%s version %" PRIu32 " is asked for; up to %" PRIu32 " is known",
              op->name, node->op_version, op->version);
   } else if (fine) {
-    PH_TRY(ask(device, op, graph, node, &variant, answer.reason, error));
+    PH_TRY(ask(device, op, graph, node, number, &variant, answer.reason, error));
     if (variant == NULL) PH_TRY(ask_dense(device, op, graph, node, &answer.needs_dense, error));
   }
   if (variant != NULL) {
@@ -102,7 +114,12 @@ ph_status cl_supports(ph_device *device, const ph_graph *graph, uint32_t index, 
     answer.reason[0] = '\0';
     memcpy(answer.stage_type, variant->stages, sizeof(answer.stage_type));
     snprintf(answer.variant, sizeof(answer.variant), "%s", variant->name);
+    tell_order(device, graph, node, &answer);
   }
   cl_give(out, &answer, sizeof(answer));
   return PH_OK;
+}
+
+ph_status cl_supports(ph_device *device, const ph_graph *graph, uint32_t index, ph_support *out, ph_error *error) {
+  return cl_candidate(device, graph, index, 0, out, error);
 }

@@ -28,10 +28,10 @@ typedef struct tiny {
   uint32_t roles[MAX_TENSORS];
 } tiny;
 
-bool cl_trial_is_due(ph_device *device, const ph_node *node, const cl_choice *choice) {
+bool cl_trial_is_due(ph_device *device, const ph_graph *graph, const ph_node *node, const cl_choice *choice) {
   const cl_op *op = cl_find_op(node->op);
   if (device->context->flavour->judge == NULL || op->shrink == NULL || choice->record.first == NULL ||
-      cl_variant_at(device, op, choice->index + 1) == NULL)
+      cl_variant_at(device, op, graph, node, choice->index + 1) == NULL)
     return false;
   pthread_mutex_lock(&device->lock);
   bool proven = choice->build != NULL && choice->build->proven;

@@ -15,7 +15,7 @@ void cl_tried_free(ph_device *device);
 
 /* Whether what was chosen for the node has yet to be tried: only what could be replaced by another variant is, once per
  * build, and never again where the disk cache holds a build that passed. */
-bool cl_trial_is_due(ph_device *device, const ph_node *node, const cl_choice *choice);
+bool cl_trial_is_due(ph_device *device, const ph_graph *graph, const ph_node *node, const cl_choice *choice);
 
 /* Tries it.  *out_passed is false, with the reason, where it is wrong or does not run; a node that cannot be made tiny
  * passes.  PH_OUT_OF_MEMORY alone is returned as a failure. */

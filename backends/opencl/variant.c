@@ -21,16 +21,39 @@ const cl_op *cl_find_op(const char *name) {
   return NULL;
 }
 
-const cl_variant *cl_variant_at(const ph_device *device, const cl_op *op, uint32_t index) {
-  const cl_variant *first = NULL;
-  for (uint32_t i = 0; i < op->variant_count && first == NULL && device->first_variant != NULL; i++)
-    if (strcmp(op->variants[i].name, device->first_variant) == 0) first = &op->variants[i];
-  if (first != NULL && index-- == 0) return first;
-  for (uint32_t i = 0; i < op->variant_count; i++) {
-    const cl_variant *variant = &op->variants[i];
-    if (variant != first && (variant->profiles & device->profile) != 0 && index-- == 0) return variant;
-  }
+static const cl_variant *find_variant(const cl_op *op, const char *name) {
+  for (uint32_t i = 0; i < op->variant_count; i++)
+    if (strcmp(op->variants[i].name, name) == 0) return &op->variants[i];
   return NULL;
+}
+
+enum { MOST_VARIANTS = 16 };
+
+typedef struct variant_list {
+  const cl_variant *items[MOST_VARIANTS];
+  uint32_t count;
+} variant_list;
+
+/* Each once; NULL is none. */
+static void add(variant_list *list, const cl_variant *variant) {
+  if (variant == NULL || list->count == MOST_VARIANTS) return;
+  for (uint32_t i = 0; i < list->count; i++)
+    if (list->items[i] == variant) return;
+  list->items[list->count++] = variant;
+}
+
+const cl_variant *cl_variant_at(const ph_device *device, const cl_op *op, const ph_graph *graph, const ph_node *node,
+                                uint32_t index) {
+  variant_list order = {.count = 0};
+  char class[CL_CLASS];
+  cl_shape_class(device, graph, node, class);
+  const cl_tuning_row *row = cl_tuning_find(device, class);
+  if (device->first_variant != NULL) add(&order, find_variant(op, device->first_variant));
+  for (const char *const *name = row != NULL ? row->names : NULL; name != NULL && *name != NULL; name++)
+    add(&order, find_variant(op, *name)); /* a row may be of another version, with a variant that is gone */
+  for (uint32_t i = 0; i < op->variant_count; i++)
+    if ((op->variants[i].profiles & device->profile) != 0) add(&order, &op->variants[i]);
+  return index < order.count ? order.items[index] : NULL;
 }
 
 static const char *type_name(ph_dtype dtype) {

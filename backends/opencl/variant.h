@@ -10,9 +10,11 @@ enum { CL_REASON = 192 };
 
 const cl_op *cl_find_op(const char *name); /* NULL if there is none */
 
-/* Number `index` in the order in which the device tries the op's variants: the one it was opened with (whatever the
- * profile), then those of its profile as the table has them; NULL past the end. */
-const cl_variant *cl_variant_at(const ph_device *device, const cl_op *op, uint32_t index);
+/* Number `index` in the order in which the device tries the op's variants for this node, whose dims are concrete: the
+ * one it was opened with (whatever the profile), then those of the row for its shapes (tuning.h), then those of its
+ * profile as the table has them; NULL past the end. */
+const cl_variant *cl_variant_at(const ph_device *device, const cl_op *op, const ph_graph *graph, const ph_node *node,
+                                uint32_t index);
 
 /* May it run the node within these limits?  If so and the node has elements to make, `record` holds its plan; it must
  * be freed in any case.  If not, `reason` says why. */

@@ -12,7 +12,7 @@ _polyhead() {
   COMPREPLY=()
 
   if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W 'run generate check compare conform bench graph heatmap devices plugins ops schema help --version --help' -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W 'run generate check compare conform bench tune graph heatmap devices plugins ops schema help --version --help' -- "$word")
     return
   fi
 
@@ -54,6 +54,7 @@ _polyhead() {
       ;;
     conform) options="-d --device --set --suite --filter --seed --list --show --junit --required $common" ;;
     bench) options="$model --set --filter --seed --list --warmup --iters $common" ;;
+    tune) options="-d --device --quick $common" ;;
     check) options="$model --fallback $common" ;;
     graph) options="-d --device --weights --dim --random --format --fallback $common" ;;
     heatmap) options="$model -o --output --tensor --head --fallback $common" ;;
@@ -75,7 +76,7 @@ _polyhead() {
       _polyhead_files "$word"
     fi
     ;;
-  help) mapfile -t COMPREPLY < <(compgen -W 'run generate check compare conform bench graph heatmap devices plugins ops schema' -- "$word") ;;
+  help) mapfile -t COMPREPLY < <(compgen -W 'run generate check compare conform bench tune graph heatmap devices plugins ops schema' -- "$word") ;;
   esac
 }
 

@@ -5,8 +5,42 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
+#include "runtime/device_file.h"
 #include "runtime/device_spec.h"
 #include "runtime/registry.h"
+
+static bool has_option(const ph_device_spec *spec, const char *key) {
+  for (uint32_t i = 0; i < spec->option_count; i++)
+    if (strcmp(spec->options[i].key, key) == 0) return true;
+  return false;
+}
+
+/* What `polyhead tune` found for the device goes along, unless somebody chooses for himself.  Adds the path to `path`.
+ */
+static bool add_tuning(const ph_backend_slot *slot, const ph_device_entry *entry, const ph_device_spec *spec,
+                       ph_text *path) {
+  ph_text content = {0};
+  bool found = PH_HAS(slot->backend, ph_backend, candidate) && !has_option(spec, "tune") &&
+               ph_device_file_read(slot->context, entry, "tune", &content) &&
+               ph_device_file_path(slot->context, entry, "tune", path);
+  ph_text_free(&content);
+  return found;
+}
+
+static ph_status call_open(const ph_backend_slot *slot, const ph_device_entry *entry, const ph_device_spec *spec,
+                           ph_device **out, ph_error *error) {
+  ph_text path = {0};
+  ph_option *options = ph_new_array((size_t)spec->option_count + 1, sizeof(*options));
+  if (options == NULL) return ph_fail_memory(error);
+  uint32_t count = spec->option_count;
+  for (uint32_t i = 0; i < count; i++) options[i] = spec->options[i];
+  if (add_tuning(slot, entry, spec, &path)) options[count++] = (ph_option){"tune", path.data};
+  ph_status status = slot->backend->device_open(slot->opened, entry->index, options, count, out, error);
+  ph_text_free(&path);
+  free(options);
+  return status;
+}
 
 static ph_status open_entry(ph_backend_slot *slot, const ph_device_entry *entry, const ph_device_spec *spec,
                             ph_open_device **out, ph_error *error) {
@@ -16,8 +50,7 @@ static ph_status open_entry(ph_backend_slot *slot, const ph_device_entry *entry,
   if (opened == NULL) return ph_fail_memory(error);
   *opened = (ph_open_device){.backend = backend, .limits = ph_device_info_empty(), .entry = entry};
   const char *call = "device_open";
-  ph_status status =
-      backend->device_open(slot->opened, entry->index, spec->options, spec->option_count, &opened->device, &details);
+  ph_status status = call_open(slot, entry, spec, &opened->device, &details);
   if (status != PH_OK) {
     opened->device = NULL;
   } else {

@@ -46,6 +46,8 @@ const ph_node_report *ph_session_node(const ph_session *session, uint32_t index)
   const ph_placement *placement = &plan->placements[index];
   const ph_type *type = &net->values[node->outputs[0]].type;
   ph_node_report *report = &plan->reports[index];
+  /* By the device, and for a node that it runs: views and folded nodes have no variant. */
+  bool chosen = node->way == PH_NODE_RUNS && placement->device != NULL && placement->support.order[0] != '\0';
   if (report->path == NULL)
     *report = (ph_node_report){
         .path = node->path,
@@ -64,6 +66,8 @@ const ph_node_report *ph_session_node(const ph_session *session, uint32_t index)
         .fate = node->way == PH_NODE_VIEW     ? PH_NODE_IS_VIEW
                 : node->way == PH_NODE_FOLDED ? PH_NODE_IS_FOLDED
                                               : PH_NODE_IS_RUN,
+        .order = chosen ? placement->support.order : NULL,
+        .shape_class = chosen ? placement->support.shape_class : NULL,
     };
   report->start_ns = plan->times[index].start_ns;
   report->end_ns = plan->times[index].end_ns;

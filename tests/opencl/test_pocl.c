@@ -159,7 +159,7 @@ static void bad_options_name_the_good_ones(void **state) {
   static const struct {
     const char *options, *part;
   } cases[] = {
-      {"max_group=7", "known are profile, variant, max_wg, local_mem, align_bits, max_alloc, vector_width"},
+      {"max_group=7", "known are profile, variant, tune, max_wg, local_mem, align_bits, max_alloc, vector_width"},
       {"profile=fast", "baseline, cpu, gpu"},
       {"variant=quick", "there are fast, careful"},
       {"max_wg=0", "at least 1"},

@@ -181,6 +181,8 @@ typedef struct ph_node_report {
   const char *note;           /* why it was not fused, merged, folded or made a view, though it looks like it; or NULL */
   uint64_t start_ns, end_ns;  /* of the last run, where measured; else both 0 */
   ph_node_fate fate;
+  const char *order, *shape_class; /* where the order of the backend's variants comes from and what it hangs on, as
+                                      ph_support says; NULL where it says nothing */
 } ph_node_report;
 PH_API uint32_t ph_session_node_count(const ph_session *session);
 PH_API const ph_node_report *ph_session_node(const ph_session *session, uint32_t index);
@@ -447,6 +449,36 @@ PH_API const ph_device_entry *ph_bench_device(const ph_bench *bench, uint32_t de
  * measures nothing. */
 PH_API ph_peak ph_bench_peak(const ph_bench *bench, uint32_t device);
 PH_API const ph_bench_result *ph_bench_result_of(const ph_bench *bench, uint32_t index, uint32_t device);
+
+/* ---- tune: which variant is best here? ----------------------------------------------------------------------------------- */
+
+/* What was found for one class of shapes. */
+typedef struct ph_tune_row {
+  const char *shape_class; /* "cpu linear f32 rows 1 weight 4M+" */
+  const char *best, *usual; /* variants: the fastest, and the one that would be taken without tuning */
+  double gain;              /* how much faster the best one is: 1.3 */
+  uint32_t cases;           /* measured */
+} ph_tune_row;
+
+typedef struct ph_tune_options {
+  uint32_t struct_size;
+  const char *device; /* as after -d; NULL: auto */
+  bool quick;         /* few cases, a few runs each */
+  void (*before)(void *user, uint32_t done, uint32_t total, const char *name); /* of each case; may be NULL */
+  void *user;
+} ph_tune_options;
+
+typedef struct ph_tuning ph_tuning;
+
+/* Measures each variant that could run a case of the tune suite and writes the best order for each class of shapes to the cache folder,
+ * where it is found whenever the device is opened.  After each case what was measured is kept: a run that was interrupted
+ * goes on where it was.  PH_UNSUPPORTED where the backend has nothing to choose from; PH_IO where nothing can be kept. */
+PH_API PH_NODISCARD ph_status ph_tune(ph_context *context, const ph_tune_options *options, ph_tuning **out,
+                                      ph_error *error);
+PH_API void ph_tuning_destroy(ph_tuning *tuning); /* before the context; NULL is fine */
+PH_API const ph_device_entry *ph_tuning_device(const ph_tuning *tuning);
+PH_API uint32_t ph_tuning_row_count(const ph_tuning *tuning);
+PH_API const ph_tune_row *ph_tuning_row(const ph_tuning *tuning, uint32_t index);
 
 /* ---- plugins check: is a plugin well made? --------------------------------------------------------------------------- */
 
