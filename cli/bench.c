@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "command.h"
 #include "json.h"
 #include "output.h"
@@ -151,7 +152,21 @@ static int exit_code(const ph_bench *bench) {
   return wrong ? CLI_EXIT_DIFFERENT : failed ? CLI_EXIT_DEVICE : ran ? CLI_EXIT_GOOD : CLI_EXIT_UNSUPPORTED;
 }
 
-static ph_status run_cases(const cli_options *options, ph_bench *bench, cli_result *result, ph_error *error) {
+static ph_status write_plot(const ph_bench *bench, ph_file_writer **file, ph_error *error) {
+  char *svg;
+  size_t size;
+  PH_TRY(ph_bench_draw(bench, &svg, &size, error));
+  ph_status status = ph_file_writer_put(*file, svg, size, error);
+  free(svg);
+  if (status != PH_OK) return status;
+  status = ph_file_writer_commit(*file, error);
+  *file = NULL;
+  return status;
+}
+
+/* `plot`: begun before anything runs, so that a folder that cannot be written is known at once; or NULL. */
+static ph_status run_cases(const cli_options *options, ph_bench *bench, ph_file_writer **plot, cli_result *result,
+                           ph_error *error) {
   ph_context *context;
   PH_TRY(cli_context_open(options, &context, error));
   ph_status status = ph_bench_run(bench, context, error);
@@ -163,6 +178,7 @@ static ph_status run_cases(const cli_options *options, ph_bench *bench, cli_resu
     print_peaks(bench);
     print_reasons(bench);
   }
+  if (status == PH_OK && *plot != NULL) status = write_plot(bench, plot, error);
   ph_context_destroy(context);
   return status;
 }
@@ -197,7 +213,12 @@ static ph_status run_with_inputs(const cli_options *options, const cli_inputs *i
   PH_TRY(read_pace(options, &wanted, error));
   ph_bench *bench;
   PH_TRY(ph_bench_open(&wanted, &bench, error));
-  ph_status status = options->list ? list_cases(bench, result, error) : run_cases(options, bench, result, error);
+  ph_file_writer *plot = NULL;
+  ph_status status = PH_OK;
+  if (options->plot != NULL && !options->list) status = ph_file_writer_create(options->plot, &plot, error);
+  if (status == PH_OK)
+    status = options->list ? list_cases(bench, result, error) : run_cases(options, bench, &plot, result, error);
+  ph_file_writer_abandon(plot);
   ph_bench_close(bench);
   return status;
 }
@@ -217,7 +238,7 @@ const cli_command cli_bench = {
     .arguments = "[CONFIG|SUITE]...",
     .most = UINT32_MAX,
     .options = CLI_DEVICES | CLI_WEIGHTS | CLI_INPUT | CLI_DIM | CLI_RANDOM | CLI_SET | CLI_FILTER | CLI_SEED |
-               CLI_LIST | CLI_WARMUP | CLI_ITERS | CLI_COMMON,
+               CLI_LIST | CLI_WARMUP | CLI_ITERS | CLI_PLOT | CLI_COMMON,
     .summary = "measure how fast configs run on devices",
     .text =
         "Runs each config, and each case of a suite (the library's own without any), on each device again and again:\n"

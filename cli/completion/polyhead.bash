@@ -27,7 +27,7 @@ _polyhead() {
     mapfile -t COMPREPLY < <(compgen -W 'none reference' -- "$word")
     return
     ;;
-  --weights | --plugin | --save | --load | --report | --trace | --suite | --junit | --required | --prompt-ids | --source-ids | -i | --input | -o | --output)
+  --weights | --plugin | --save | --load | --report | --trace | --plot | --suite | --junit | --required | --prompt-ids | --source-ids | -i | --input | -o | --output)
     _polyhead_files "$word"
     return
     ;;
@@ -53,7 +53,7 @@ _polyhead() {
       options+=" --temperature --top-k --top-p --seed --fallback $common"
       ;;
     conform) options="-d --device --set --suite --filter --seed --list --show --junit --required $common" ;;
-    bench) options="$model --set --filter --seed --list --warmup --iters $common" ;;
+    bench) options="$model --set --filter --seed --list --warmup --iters --plot $common" ;;
     tune) options="-d --device --quick $common" ;;
     check) options="$model --fallback $common" ;;
     graph) options="-d --device --weights --dim --random --format --fallback $common" ;;

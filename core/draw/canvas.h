@@ -1,4 +1,4 @@
-/* A canvas: filled boxes and lines of text, as SVG or as PNG. */
+/* A canvas: filled boxes, straight lines and lines of text, as SVG or as PNG. */
 #ifndef POLYHEAD_DRAW_CANVAS_H
 #define POLYHEAD_DRAW_CANVAS_H
 
@@ -20,6 +20,7 @@ PH_NODISCARD ph_status ph_canvas_png(double width, double height, ph_canvas **ou
 
 /* What goes wrong is kept until the end.  `tip`, where not NULL, is shown under the pointer (SVG). */
 void ph_canvas_box(ph_canvas *canvas, double x, double y, double width, double height, ph_color color, const char *tip);
+void ph_canvas_line(ph_canvas *canvas, double x0, double y0, double x1, double y1, double width, ph_color color);
 /* (x, y) is the anchor, at half the height of the letters; `angle` in degrees, clockwise. */
 void ph_canvas_text(ph_canvas *canvas, double x, double y, double size, ph_anchor anchor, double angle, ph_color color,
                     const char *text);
@@ -30,6 +31,7 @@ void ph_canvas_destroy(ph_canvas *canvas); /* NULL is fine */
 /* For the two kinds of canvas. */
 typedef struct ph_canvas_kind {
   void (*box)(ph_canvas *canvas, double x, double y, double width, double height, ph_color color, const char *tip);
+  void (*line)(ph_canvas *canvas, double x0, double y0, double x1, double y1, double width, ph_color color);
   void (*text)(ph_canvas *canvas, double x, double y, double size, ph_anchor anchor, double angle, ph_color color,
                const char *text);
   ph_status (*finish)(ph_canvas *canvas, ph_text *out, ph_error *error);

@@ -32,14 +32,23 @@ static void box(ph_canvas *canvas, double x, double y, double width, double heig
   cairo_fill(cairo);
 }
 
+static void line(ph_canvas *canvas, double x0, double y0, double x1, double y1, double width, ph_color color) {
+  cairo_t *cairo = ((png_canvas *)canvas)->cairo;
+  set_color(cairo, color);
+  cairo_set_line_width(cairo, width);
+  cairo_move_to(cairo, x0, y0);
+  cairo_line_to(cairo, x1, y1);
+  cairo_stroke(cairo);
+}
+
 static void text(ph_canvas *canvas, double x, double y, double size, ph_anchor anchor, double angle, ph_color color,
-                 const char *line) {
+                 const char *words) {
   png_canvas *png = (png_canvas *)canvas;
   PangoFontDescription *font = pango_font_description_from_string("sans-serif");
   pango_font_description_set_absolute_size(font, size * PANGO_SCALE);
   pango_layout_set_font_description(png->layout, font);
   pango_font_description_free(font);
-  pango_layout_set_text(png->layout, line, -1);
+  pango_layout_set_text(png->layout, words, -1);
   int width, height;
   pango_layout_get_size(png->layout, &width, &height);
   double shift = anchor == PH_ANCHOR_START ? 0 : anchor == PH_ANCHOR_MIDDLE ? 0.5 : 1;
@@ -73,7 +82,7 @@ static void destroy(ph_canvas *canvas) {
   free(png);
 }
 
-static const ph_canvas_kind kind = {box, text, finish, destroy};
+static const ph_canvas_kind kind = {box, line, text, finish, destroy};
 
 ph_status ph_canvas_png(double width, double height, ph_canvas **out, ph_error *error) {
   png_canvas *png = ph_new_array(1, sizeof(*png));

@@ -24,8 +24,15 @@ static void box(ph_canvas *canvas, double x, double y, double width, double heig
   ph_text_add(to, "</title></rect>\n");
 }
 
+static void line(ph_canvas *canvas, double x0, double y0, double x1, double y1, double width, ph_color color) {
+  ph_text_add(
+      &((svg_canvas *)canvas)->text,
+      "<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" stroke=\"#%02x%02x%02x\" stroke-width=\"%.2f\"/>\n", x0,
+      y0, x1, y1, color.red, color.green, color.blue, width);
+}
+
 static void text(ph_canvas *canvas, double x, double y, double size, ph_anchor anchor, double angle, ph_color color,
-                 const char *line) {
+                 const char *words) {
   static const char *const anchors[] = {"start", "middle", "end"};
   ph_text *to = &((svg_canvas *)canvas)->text;
   ph_text_add(to,
@@ -34,7 +41,7 @@ static void text(ph_canvas *canvas, double x, double y, double size, ph_anchor a
               x, y, size, anchors[anchor], color.red, color.green, color.blue);
   if (angle != 0) ph_text_add(to, " transform=\"rotate(%.1f %.2f %.2f)\"", angle, x, y);
   ph_text_add(to, ">");
-  ph_put_escaped(to, line);
+  ph_put_escaped(to, words);
   ph_text_add(to, "</text>\n");
 }
 
@@ -52,7 +59,7 @@ static void destroy(ph_canvas *canvas) {
   free(canvas);
 }
 
-static const ph_canvas_kind kind = {box, text, finish, destroy};
+static const ph_canvas_kind kind = {box, line, text, finish, destroy};
 
 ph_status ph_canvas_svg(double width, double height, ph_canvas **out, ph_error *error) {
   svg_canvas *svg = ph_new_array(1, sizeof(*svg));

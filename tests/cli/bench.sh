@@ -32,6 +32,26 @@ answers '{"linear", "attention", "layer"} <= {name.split(".")[0] for name in d["
 # They are no conformance cases.
 "$POLYHEAD" conform --list --set full | grep -q '^linear.square/m=2048' && fail "conform has the cases of bench"
 
+# --plot: lines over the one number that differs, else bars.
+expect 0 '' bench suite.yaml -d reference --iters 1 --set full --plot lines.svg
+python3 - <<'PY' || fail 'lines.svg is not what it should be'
+import xml.etree.ElementTree as tree
+svg = '{http://www.w3.org/2000/svg}'
+root = tree.parse('lines.svg').getroot()
+tips = [t.text for t in root.iter(svg + 'title')]
+assert [t.rsplit(':', 1)[0] for t in tips] == ['small, 3', 'small, 5'], tips
+words = [t.text for t in root.iter(svg + 'text')]
+assert {'time of one run on reference:0', 'n', '3', '5', 'small'} <= set(words), words
+PY
+expect 0 '' bench suite.yaml "$config" -d reference --iters 1 --plot bars.svg
+python3 - <<'PY' || fail 'bars.svg is not what it should be'
+import xml.etree.ElementTree as tree
+root = tree.parse('bars.svg').getroot()
+tips = [t.text for t in root.iter('{http://www.w3.org/2000/svg}title')]
+assert len(tips) == 2 and tips[0] == 'small/n=3' and tips[1].endswith('five_words.yaml'), tips
+PY
+refuse 'nowhere' bench suite.yaml -d reference --plot nowhere/a.svg
+
 # A backend that refuses or fails is reported, and the others run.
 expect 3 'no device|no backend|there is no' bench "$config" -d nowhere --iters 1
 refuse "there is no case 'smal'" bench suite.yaml --filter smal

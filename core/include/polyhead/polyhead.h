@@ -450,6 +450,10 @@ PH_API const ph_device_entry *ph_bench_device(const ph_bench *bench, uint32_t de
 PH_API ph_peak ph_bench_peak(const ph_bench *bench, uint32_t device);
 PH_API const ph_bench_result *ph_bench_result_of(const ph_bench *bench, uint32_t index, uint32_t device);
 
+/* The medians as SVG: a line for each device and family over the one number in which all cases differ, or else bars.  After the
+ * run; *out, with a NUL behind it, is freed with free(). */
+PH_API PH_NODISCARD ph_status ph_bench_draw(const ph_bench *bench, char **out, size_t *out_size, ph_error *error);
+
 /* ---- tune: which variant is best here? ----------------------------------------------------------------------------------- */
 
 /* What was found for one class of shapes. */
