@@ -51,33 +51,11 @@ static row_place place_of(long row, long key_head, __global const long *shape) {
   return at;
 }
 
-static float4 fold(floats v) {
-#if WIDTH == 16
-  float8 half_of_it = v.lo + v.hi;
-  return half_of_it.lo + half_of_it.hi;
-#elif WIDTH == 8
-  return v.lo + v.hi;
-#else
-  return v;
-#endif
-}
-
 /* The lanes of four vectors, each added up. */
 static float4 sums_of_four(floats v0, floats v1, floats v2, floats v3) {
   float4 a = fold(v0), b = fold(v1), c = fold(v2), d = fold(v3);
   TURN_FOUR(a, b, c, d)
   return (a + b) + (c + d);
-}
-
-static float largest_of(floats v) {
-  float largest = -INFINITY;
-  for (int i = 0; i < WIDTH; i++) largest = fmax(largest, ((const float *)&v)[i]);
-  return largest;
-}
-
-static float sum_of(floats v) {
-  float4 four = fold(v);
-  return (four.x + four.y) + (four.z + four.w);
 }
 
 DEFINE_COPY_TILE(copy_q, IN0)

@@ -11,14 +11,15 @@ typedef WIDE(int) ints;
 #define LANES(f) (f(0), f(1), f(2), f(3))
 #endif
 
-/* 2^x for x at most a few: 1.5e-7 relative, 1 exactly at 0, 0 below -126, NaN for NaN.  2^x = 2^n 2^f with n the
- * nearest whole number and f in [-1/2, 1/2].  Adding 1.5 * 2^23 rounds to whole numbers, because beside it a float has
- * no bits left for fractions (vector rint is slow on some drivers); with 127 more the low bits are those of 2^n's
- * exponent.  2^f is a polynomial fitted for the least relative error, with its constant kept at 1. */
-static floats exp2_of(floats x) {
-  const float magic = 12582912.0f + 127.0f;
-  floats shifted = x + magic;
-  floats f = x - (shifted - magic);
+/* e^x for x at most a few: 1.5e-7 relative, 1 exactly at 0, 0 below -87.33, NaN for NaN.  e^x = 2^n 2^f with n the
+ * whole number nearest to x log2(e), and f in [-1/2, 1/2].  Adding 1.5 * 2^23 rounds to whole numbers, because beside
+ * it a float has no bits left for fractions (vector rint is slow on some drivers); with 127 more the low bits are those
+ * of the exponent of 2^n.  2^f is a polynomial fitted for the least relative error, its constant kept at 1. */
+static floats exp_of(floats x) {
+  const float magic = 12582912.0f + 127.0f, log2_e = 1.44269502f, rest_of_it = 1.92596303e-8f;
+  floats shifted = x * log2_e + magic;
+  floats f = x * log2_e - (shifted - magic);
+  f = x * rest_of_it + f;
   floats p = (floats)(0.0013269407f);
   p = p * f + 0.009671294f;
   p = p * f + 0.055507112f;
@@ -26,12 +27,7 @@ static floats exp2_of(floats x) {
   p = p * f + 0.693147f;
   p = p * f + 1.0f;
   floats power = p * WIDE(as_float)(WIDE(as_int)(shifted) << 23);
-  return x < -126.0f ? (floats)(0.0f) : power;
-}
-
-/* e^x for x at most a few. */
-static floats exp_of(floats x) {
-  return exp2_of(1.44269504f * x);
+  return x < -87.33f ? (floats)(0.0f) : power;
 }
 
 /* tanh: a rational form of e^(-2|x|) where nothing cancels, near 0 an odd polynomial (Cephes' tanhf, Moshier 1989). */
@@ -47,3 +43,45 @@ static floats tanh_of_floats(floats x) {
   floats near = p * z * x + x;
   return fabs(x) < 0.625f ? near : far;
 }
+
+/* ---- across lanes ---- */
+
+static float4 fold(floats v) {
+#if WIDTH == 16
+  float8 half_of_it = v.lo + v.hi;
+  return half_of_it.lo + half_of_it.hi;
+#elif WIDTH == 8
+  return v.lo + v.hi;
+#else
+  return v;
+#endif
+}
+
+static float largest_of(floats v) {
+  float largest = -INFINITY;
+  for (int i = 0; i < WIDTH; i++) largest = fmax(largest, ((const float *)&v)[i]);
+  return largest;
+}
+
+static float sum_of(floats v) {
+  float4 four = fold(v);
+  return (four.x + four.y) + (four.z + four.w);
+}
+
+/* ---- rows of neighbours ---- */
+
+/* Defines NAME(pointer, index, left, filler): WIDTH elements, of which `left` (1 or more) are there. */
+#define DEFINE_LOAD_PART(NAME, role)                                                                                   \
+  static floats NAME(__global const TYPE(role) * pointer, ulong index, ulong left, float filler) {                     \
+    if (left >= WIDTH) return LOAD_WIDE(role, pointer, index);                                                         \
+    floats values = (floats)(filler);                                                                                  \
+    for (ulong i = 0; i < left; i++) ((float *)&values)[i] = LOAD(role, pointer, index + i);                           \
+    return values;                                                                                                     \
+  }
+#define DEFINE_STORE_PART(NAME, role)                                                                                  \
+  static void NAME(floats values, __global TYPE(role) * pointer, ulong index, ulong left) {                            \
+    if (left >= WIDTH)                                                                                                 \
+      STORE_WIDE(role, values, pointer, index);                                                                        \
+    else                                                                                                               \
+      for (ulong i = 0; i < left; i++) STORE(role, ((const float *)&values)[i], pointer, index + i);                   \
+  }

@@ -1,5 +1,67 @@
 /* Element by element: activations, softcap, cast; add, sub, mul, div. */
+#include <stdio.h>
+
 #include "opencl/ops/ops.h"
+
+/* ---- in runs (runs.cl) ---- */
+
+enum { CHUNK = 8192 }; /* elements of a work-item, as in runs.cl */
+
+static bool is_real(const ph_tensor_desc *desc) {
+  return desc->dtype == PH_F32 || desc->dtype == PH_F16 || desc->dtype == PH_BF16;
+}
+
+static cl_axes axes_of(const ph_graph *graph, const ph_node *node) {
+  const ph_tensor_desc *tensors[3] = {0};
+  for (uint32_t i = 0; i < node->input_count; i++) tensors[i] = ph_node_input(graph, node, i);
+  tensors[node->input_count] = ph_node_output(graph, node, 0);
+  cl_axes axes = cl_axes_of(tensors, node->input_count + 1, 0, tensors[0]->rank);
+  cl_axes_fold(&axes);
+  return axes;
+}
+
+static bool runs_can_run(const cl_limits *limits, const ph_graph *graph, const ph_node *node, char reason[192]) {
+  cl_axes axes = axes_of(graph, node);
+  uint32_t last = axes.rank - 1;
+  bool real = is_real(ph_node_output(graph, node, 0)), neighbours = axes.strides[node->input_count][last] == 1;
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    real = real && is_real(ph_node_input(graph, node, i));
+    neighbours = neighbours && axes.strides[i][last] <= (node->input_count > 1 ? 1 : axes.strides[i][last] == 1);
+  }
+  if (!real)
+    snprintf(reason, 192, "made for real types");
+  else if (axes.dims[last] < limits->width)
+    snprintf(reason, 192, "runs of %lld elements are shorter than a vector", (long long)axes.dims[last]);
+  else if (!neighbours)
+    snprintf(reason, 192, "elements do not lie beside each other");
+  else
+    return true;
+  return false;
+}
+
+static cl_launch *launch_runs(cl_plan_node *plan, const ph_graph *graph, const ph_node *node, const char *kernel) {
+  cl_axes axes = axes_of(graph, node);
+  int64_t count = cl_axes_count(&axes), run = axes.dims[axes.rank - 1];
+  const size_t global[3] = {(size_t)((count + CHUNK - 1) / CHUNK), 1, 1}, local[3] = {1, 1, 1};
+  cl_launch *l = cl_plan_launch(plan, kernel, 1, global, local, true);
+  for (uint32_t i = 0; i < node->input_count; i++) cl_arg_input(l, node, i);
+  cl_arg_output(l, node, 0);
+  cl_arg_axes(l, plan, &axes);
+  cl_arg_long(l, count);
+  cl_arg_long(l, run);
+  return l;
+}
+
+static ph_status plan_unary_runs(cl_plan_node *plan, const ph_graph *graph, const ph_node *node, ph_error *error) {
+  cl_launch *l = launch_runs(plan, graph, node, "unary_runs");
+  cl_arg_float(l, (float)ph_node_real(node, "cap", 0.0));
+  return cl_plan_done(plan, error);
+}
+
+static ph_status plan_binary_runs(cl_plan_node *plan, const ph_graph *graph, const ph_node *node, ph_error *error) {
+  launch_runs(plan, graph, node, "binary_runs");
+  return cl_plan_done(plan, error);
+}
 
 /* ---- one operand ---- */
 
@@ -34,13 +96,31 @@ void cl_option_activation(ph_text *out, const ph_node *node) {
   if (!ph_node_is(node, "activation", "none")) option_function(out, "ACTIVATION", activation->as.string, node);
 }
 
+static void options_unary_runs(const ph_graph *graph, const ph_node *node, ph_text *out) {
+  ph_text_add(out, " -DACTIVE_WIDE");
+  options_unary(graph, node, out);
+}
+
+static void options_cast_runs(const ph_graph *graph, const ph_node *node, ph_text *out) {
+  (void)graph, (void)node;
+  ph_text_add(out, " -DACTIVE_WIDE -DFUNCTION=IDENTITY");
+}
+
+#define RUNS(stages_, options_, plan_)                                                                                 \
+  {                                                                                                                    \
+    .name = "runs", .file = "vectors.cl runs.cl", .profiles = CL_PROFILE_CPU, .stages = {stages_},                     \
+    .can_run = runs_can_run, .options = options_, .plan = plan_                                                        \
+  }
+
 #define UNARY(op, weight_stage)                                                                                        \
-  static const cl_variant op##_variants[] = {{.name = "plain",                                                         \
-                                              .file = "unary.cl",                                                      \
-                                              .profiles = CL_PROFILE_ALL,                                              \
-                                              .stages = {[PH_STAGE_WEIGHT] = (weight_stage)},                          \
-                                              .options = options_unary,                                                \
-                                              .plan = plan_unary}};                                                    \
+  static const cl_variant op##_variants[] = {                                                                          \
+      RUNS([PH_STAGE_WEIGHT] = (weight_stage), options_unary_runs, plan_unary_runs),                                   \
+      {.name = "plain",                                                                                                \
+       .file = "unary.cl",                                                                                             \
+       .profiles = CL_PROFILE_ALL,                                                                                     \
+       .stages = {[PH_STAGE_WEIGHT] = (weight_stage)},                                                                 \
+       .options = options_unary,                                                                                       \
+       .plan = plan_unary}};                                                                                           \
   const cl_op cl_op_##op = CL_OP(op)
 
 UNARY(relu, PH_DTYPE_NONE);
@@ -53,6 +133,7 @@ UNARY(exp, PH_F32);
 UNARY(softcap, PH_F32);
 
 static const cl_variant cast_variants[] = {
+    RUNS(PH_DTYPE_NONE, options_cast_runs, plan_unary_runs),
     {.name = "plain", .file = "cast.cl", .profiles = CL_PROFILE_ALL, .plan = plan_unary}};
 const cl_op cl_op_cast = CL_OP(cast);
 
@@ -82,7 +163,8 @@ static void options_binary(const ph_graph *graph, const ph_node *node, ph_text *
 }
 
 #define BINARY(op)                                                                                                     \
-  static const cl_variant op##_variants[] = {{.name = "plain",                                                         \
+  static const cl_variant op##_variants[] = {RUNS(PH_DTYPE_NONE, options_binary, plan_binary_runs),                    \
+                                             {.name = "plain",                                                         \
                                               .file = "binary.cl",                                                     \
                                               .profiles = CL_PROFILE_ALL,                                              \
                                               .options = options_binary,                                               \
