@@ -56,6 +56,7 @@ module null 'ended the process: Aborted' crashes_on_null
 module queue 'ended the process with the exit code 7' exits
 module buffer 'not what was written' rounds_offset
 module map 'PH_CAP_UNIFIED_MEMORY, but no buffer_map' no_map
+module map 'mapping a buffer over host memory does not bring the bytes there' wrap_copies
 module memory '2\^64 - 9 bytes' huge_buffer
 module close 'gave the same context' one_context
 module smoke 'refuses all [0-9]+ cases; the first because: ' refuses_all

@@ -117,6 +117,18 @@ static ph_status write_buffer(ph_queue *queue, ph_buffer *to, uint64_t offset, c
 }
 #endif
 
+#ifdef FAULT_WRAP_COPIES
+/* Takes a copy of the memory and never gives anything back. */
+static ph_status buffer_wrap(ph_device *device, void *memory, uint64_t bytes, ph_buffer **out, ph_error *error) {
+  ph_status status = inner()->buffer_create(device, bytes, out, error);
+  ph_queue *queue = NULL;
+  if (status == PH_OK) status = inner()->queue_create(device, 0, &queue, error);
+  if (status == PH_OK) status = inner()->write(queue, *out, 0, memory, bytes, error);
+  inner()->queue_destroy(queue);
+  return status;
+}
+#endif
+
 #ifdef FAULT_OLD
 /* Without buffer_map() the memory cannot be had for nothing. */
 static ph_status device_info(ph_backend_context *context, uint32_t index, ph_device_info *out, ph_error *error) {
@@ -165,6 +177,8 @@ static void fill_table(void) {
   table.buffer_unmap = NULL;
 #elif defined(FAULT_HALF_MAP)
   table.buffer_unmap = NULL;
+#elif defined(FAULT_WRAP_COPIES)
+  table.buffer_wrap = buffer_wrap;
 #elif defined(FAULT_OLD)
   /* As it was built before there were optional functions: behind its end lies whatever the linker put there. */
   table.device_info = device_info;
