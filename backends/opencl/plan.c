@@ -24,8 +24,7 @@ typedef struct table_slot {
 /* What is collected while nodes are planned. */
 typedef struct plan_draft {
   ph_plan *plan;
-  uint32_t first_variant;
-  bool for_trial;
+  const cl_variant *on_trial; /* NULL: none is */
   int64_t *integers;
   float *reals;
   table_slot *slots;
@@ -224,10 +223,19 @@ static ph_status try_choice(plan_draft *draft, const ph_graph *graph, const ph_n
   ph_device *device = draft->plan->device;
   char reason[CL_REASON];
   *out_good = true;
-  if (draft->for_trial || !cl_trial_is_due(device, graph, node, choice)) return PH_OK;
+  if (draft->on_trial != NULL || !cl_trial_is_due(device, graph, node, choice)) return PH_OK;
   PH_TRY(cl_trial(device, graph, node, choice, out_good, reason, error));
   if (*out_good) return PH_OK;
   return cl_variant_retire(device, cl_find_op(node->op), choice->variant, choice->options.data, reason, error);
+}
+
+static uint32_t number_of(const ph_device *device, const ph_graph *graph, const ph_node *node,
+                          const cl_variant *wanted) {
+  uint32_t number = 0;
+  const cl_op *op = cl_find_op(node->op);
+  const cl_variant *variant;
+  while ((variant = cl_variant_at(device, op, graph, node, number)) != NULL && variant != wanted) number++;
+  return number;
 }
 
 /* Plans a node with the first variant that takes it, builds, whose kernels fit, and which passes its trial.  Where a
@@ -238,7 +246,7 @@ static ph_status plan_node(plan_draft *draft, ph_program *program, const ph_grap
   ph_device *device = plan->device;
   const ph_node *node = graph->nodes[index];
   cl_limits limits = device->limits;
-  uint32_t variant_index = draft->first_variant;
+  uint32_t variant_index = draft->on_trial != NULL ? number_of(device, graph, node, draft->on_trial) : 0;
   for (;;) {
     cl_choice choice;
     cl_kernel_fit fit = {.fits = false};
@@ -276,8 +284,8 @@ static ph_status plan_node(plan_draft *draft, ph_program *program, const ph_grap
 }
 
 /* A node whose outputs are all empty is left out by its record: cl_variant_try() does not plan it. */
-ph_status cl_plan_make(ph_program *program, const ph_graph *graph, uint32_t first_variant, bool for_trial,
-                       ph_plan **out, ph_error *error) {
+ph_status cl_plan_make(ph_program *program, const ph_graph *graph, const cl_variant *on_trial, ph_plan **out,
+                       ph_error *error) {
   if (graph->node_count != program->node_count || graph->tensor_count != program->tensor_count)
     return ph_fail(error, PH_INVALID, "the plan has other nodes or tensors than its program");
   ph_plan *plan = calloc(1, sizeof(*plan));
@@ -285,10 +293,10 @@ ph_status cl_plan_make(ph_program *program, const ph_graph *graph, uint32_t firs
   plan->device = program->device;
   plan->node_count = graph->node_count;
   plan->tensor_count = graph->tensor_count;
-  plan->noted = for_trial;
-  plan_draft draft = {.plan = plan, .first_variant = first_variant, .for_trial = for_trial};
+  plan->noted = on_trial != NULL;
+  plan_draft draft = {.plan = plan, .on_trial = on_trial};
   ph_status status = describe_tensors(plan, graph, error);
-  if (status == PH_OK && !for_trial) cl_build_ahead(plan->device, graph);
+  if (status == PH_OK && on_trial == NULL) cl_build_ahead(plan->device, graph);
   for (uint32_t i = 0; status == PH_OK && i < graph->node_count; i++) {
     status = plan_node(&draft, program, graph, i, error);
     if (status != PH_OK && error != NULL) error->node = i;
@@ -307,7 +315,7 @@ ph_status cl_plan_make(ph_program *program, const ph_graph *graph, uint32_t firs
 
 ph_status cl_plan_create(ph_program *program, const ph_graph *graph, ph_plan **out, uint64_t *out_workspace_bytes,
                          ph_error *error) {
-  PH_TRY(cl_plan_make(program, graph, 0, false, out, error));
+  PH_TRY(cl_plan_make(program, graph, NULL, out, error));
   *out_workspace_bytes = (*out)->workspace;
   return PH_OK;
 }

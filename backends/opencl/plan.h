@@ -50,9 +50,9 @@ struct ph_plan {
   bool noted; /* a queue knows its builds and will save them */
 };
 
-/* cl_plan_create(), where variants are tried from number `first_variant` on.  For a trial nothing is tried in turn, and
- * nothing is kept on disk. */
-PH_NODISCARD ph_status cl_plan_make(ph_program *program, const ph_graph *graph, uint32_t first_variant, bool for_trial,
+/* cl_plan_create(); with a variant that is on trial nodes are planned by it, nothing is tried in turn, and nothing is
+ * kept on disk. */
+PH_NODISCARD ph_status cl_plan_make(ph_program *program, const ph_graph *graph, const cl_variant *on_trial,
                                     ph_plan **out, ph_error *error);
 
 #endif

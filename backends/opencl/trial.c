@@ -219,7 +219,7 @@ static ph_status run_ours(ph_device *device, const cl_choice *choice, tiny *t, p
   ph_program *program = NULL;
   ph_plan *plan = NULL;
   ph_status status = cl_program_make(device, &t->graph, false, &program, error);
-  if (status == PH_OK) status = cl_plan_make(program, &t->graph, choice->index, true, &plan, error);
+  if (status == PH_OK) status = cl_plan_make(program, &t->graph, choice->variant, &plan, error);
   if (status == PH_OK) status = run_plan(&backend, device, plan, plan->workspace, t, t->results, error);
   cl_plan_destroy(plan);
   cl_program_destroy(program);
