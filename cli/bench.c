@@ -141,15 +141,19 @@ static ph_status list_cases(const ph_bench *bench, cli_result *result, ph_error 
 
 /* Wrong output is a failed case; nothing that ran at all is nothing supported. */
 static int exit_code(const ph_bench *bench) {
-  bool ran = false, wrong = false, failed = false;
+  bool ran = false, wrong = false, invalid = false, failed = false;
   for (uint32_t i = 0; i < ph_bench_case_count(bench); i++)
     for (uint32_t d = 0; d < ph_bench_device_count(bench); d++) {
       const ph_bench_result *result = ph_bench_result_of(bench, i, d);
       ran = ran || result->status == PH_OK;
       wrong = wrong || result->wrong;
-      failed = failed || (result->status != PH_OK && result->status != PH_UNSUPPORTED);
+      invalid = invalid || result->status == PH_INVALID;
+      failed = failed || (result->status != PH_OK && result->status != PH_UNSUPPORTED && result->status != PH_INVALID);
     }
-  return wrong ? CLI_EXIT_DIFFERENT : failed ? CLI_EXIT_DEVICE : ran ? CLI_EXIT_GOOD : CLI_EXIT_UNSUPPORTED;
+  if (wrong) return CLI_EXIT_DIFFERENT;
+  if (invalid) return CLI_EXIT_USAGE;
+  if (failed) return CLI_EXIT_DEVICE;
+  return ran ? CLI_EXIT_GOOD : CLI_EXIT_UNSUPPORTED;
 }
 
 static ph_status write_plot(const ph_bench *bench, ph_file_writer **file, ph_error *error) {

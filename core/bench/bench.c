@@ -1,4 +1,5 @@
 /* A bench: cases, each on all devices in turn. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,20 @@ static ph_status run_lanes(ph_bench *bench, ph_context *context, ph_model *model
   return PH_OK;
 }
 
+/* A case of a suite that is no config costs no other case its figures; a config that was named ends the bench. */
+static ph_status load(ph_bench *bench, uint32_t index, ph_bench_result *results, ph_model **out, ph_error *error) {
+  const ph_bench_case *one = &bench->cases.items[index];
+  ph_error local = PH_ERROR_INIT;
+  *out = NULL;
+  if (one->config != NULL) return ph_bench_case_load(one, bench->options.model, bench->options.seed, out, error);
+  ph_status status = ph_bench_case_load(one, NULL, bench->options.seed, out, &local);
+  for (uint32_t d = 0; status != PH_OK && d < bench->options.device_count; d++) {
+    results[d].status = status;
+    snprintf(results[d].reason, sizeof(results[d].reason), "%s", local.message);
+  }
+  return PH_OK;
+}
+
 static ph_status run_case(ph_bench *bench, uint32_t index, ph_context *context, ph_open_device **devices,
                           ph_error *error) {
   uint32_t count = bench->options.device_count;
@@ -88,9 +103,8 @@ static ph_status run_case(ph_bench *bench, uint32_t index, ph_context *context, 
   ph_bench_lane **lanes = ph_new_array(count, sizeof(*lanes));
   ph_model *model = NULL;
   ph_status status = lanes != NULL ? open_devices(bench, context, devices, error) : ph_fail_memory(error);
-  if (status == PH_OK)
-    status = ph_bench_case_load(&bench->cases.items[index], bench->options.model, bench->options.seed, &model, error);
-  if (status == PH_OK) status = run_lanes(bench, context, model, devices, results, lanes, error);
+  if (status == PH_OK) status = load(bench, index, results, &model, error);
+  if (status == PH_OK && model != NULL) status = run_lanes(bench, context, model, devices, results, lanes, error);
   for (uint32_t d = 0; lanes != NULL && d < count; d++) ph_bench_lane_close(lanes[d]);
   lose_devices(bench, results, devices);
   ph_model_destroy(model);

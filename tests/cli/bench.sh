@@ -29,6 +29,25 @@ expect 0 '' bench suite.yaml -d reference -d reference --iters 1 --set full --js
 answers '[e["case"] for e in d["results"]]' "['small/n=3', 'small/n=3', 'small/n=5', 'small/n=5']"
 expect 0 '' bench --list --json
 answers '{"linear", "attention", "layer"} <= {name.split(".")[0] for name in d["cases"]}' True
+# A case that is no config costs no other case its figures.
+sed 's/    node: {inputs: \[a, b\]}/    node: {inputs: [a, b], loudly: $n}/; s/\[3\]/[3, 4]/' suite.yaml >wrong.yaml
+expect 2 '' bench wrong.yaml suite.yaml -d reference --iters 1
+shows "^invalid  small/n=4 on reference:0: .*loudly"
+shows '^small/n=3 +reference:0 .* double$'
+# Every case is a config.
+for suite in "$CONFIGS"/suites/bench_*.yaml "$CONFIGS"/suites/tune.yaml; do
+  expect 0 '' conform --suite "$suite" --set full --show '*' --json
+  python3 -c 'import json, sys
+for number, text in enumerate(json.load(sys.stdin)["configs"].values()):
+    # Small enough to make up the weights of a hundred cases.
+    print(text, file=open(f"case{number}.yaml", "w"))' <"$out"
+  for case in case*.yaml; do
+    small=$(grep -oE '\b(m|n|k|s|sk|sq|r): ([0-9]{4,}|7[0-9]{2})' "$case" | grep -oE '^[a-z]+' | sort -u | sed 's/.*/--dim &=64/')
+    # shellcheck disable=SC2086
+    expect 0 '' check "$case" -d reference $small
+  done
+  rm -f case*.yaml
+done
 # They are no conformance cases.
 "$POLYHEAD" conform --list --set full | grep -q '^linear.square/m=2048' && fail "conform has the cases of bench"
 
