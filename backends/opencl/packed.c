@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opencl/kernel.h"
 #include "opencl/status.h"
 
 typedef struct cl_packed {
@@ -39,8 +38,9 @@ static ph_status launch(const ph_program *program, cl_kernel kernel, const cl_pa
   return status;
 }
 
-/* Fills the copy. */
-static ph_status fill(const ph_program *program, const cl_build *build, const cl_packed *packed, ph_error *error) {
+/* Fills the copy, where kernel and device take the launch. */
+static ph_status fill(const ph_program *program, const cl_build *build, const cl_packed *packed, cl_kernel_fit *fit,
+                      ph_error *error) {
   ph_device *device = program->device;
   const cl_packing *packing = &packed->packing;
   const cl_launch wish = {.kernel = packing->kernel,
@@ -50,11 +50,8 @@ static ph_status fill(const ph_program *program, const cl_build *build, const cl
                           .exact_local = true};
   cl_kernel kernel;
   size_t global[3], local[3];
-  cl_kernel_fit fit = {.fits = true};
-  PH_TRY(cl_kernel_make(device, build, &wish, &device->limits, &kernel, global, local, &fit, error));
-  if (kernel == NULL)
-    return fit.code != CL_SUCCESS ? cl_fail(error, fit.code, fit.call)
-                                  : ph_fail(error, PH_DEVICE_FAILED, "%s does not fit the device", packing->kernel);
+  PH_TRY(cl_kernel_make(device, build, &wish, &device->limits, &kernel, global, local, fit, error));
+  if (kernel == NULL) return PH_OK;
   cl_int code;
   cl_mem shape =
       clCreateBuffer(device->cl, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
@@ -76,13 +73,12 @@ static void destroy(ph_program *program, cl_packed *packed) {
   free(packed);
 }
 
+/* Appends a filled copy to the program's. */
 static ph_status make(ph_program *program, const cl_build *build, uint32_t tensor, const cl_packing *packing,
-                      cl_packed **out, ph_error *error) {
+                      cl_kernel_fit *fit, ph_error *error) {
   cl_packed *packed = calloc(1, sizeof(*packed));
   if (packed == NULL) return ph_fail_memory(error);
-  packed->tensor = tensor;
-  packed->file = build->file;
-  packed->packing = *packing;
+  *packed = (cl_packed){.next = program->packed, .tensor = tensor, .file = build->file, .packing = *packing};
   cl_int code;
   packed->memory = clCreateBuffer(program->device->cl, CL_MEM_READ_WRITE, (size_t)packing->bytes, NULL, &code);
   ph_status status = PH_OK;
@@ -90,30 +86,40 @@ static ph_status make(ph_program *program, const cl_build *build, uint32_t tenso
     packed->memory = NULL;
     status = cl_fail(error, code, "clCreateBuffer");
   }
-  if (status == PH_OK) status = fill(program, build, packed, error);
-  if (status == PH_OK)
-    *out = packed;
+  if (status == PH_OK) status = fill(program, build, packed, fit, error);
+  if (status == PH_OK && fit->fits)
+    program->packed = packed;
   else
     destroy(program, packed);
   return status;
 }
 
-ph_status cl_packed_get(ph_program *program, const cl_build *build, uint32_t tensor, const cl_packing *packing,
-                        cl_mem *out, ph_error *error) {
+static const cl_packed *find(const ph_program *program, const cl_build *build, uint32_t tensor,
+                             const cl_packing *packing) {
+  const cl_packed *packed = program->packed;
+  while (packed != NULL && !is_same(packed, build->file, tensor, packing)) packed = packed->next;
+  return packed;
+}
+
+ph_status cl_packed_make(ph_program *program, const cl_choice *choice, cl_kernel_fit *fit, ph_error *error) {
   ph_status status = PH_OK;
   pthread_mutex_lock(&program->lock);
-  cl_packed *packed = program->packed;
-  while (packed != NULL && !is_same(packed, build->file, tensor, packing)) packed = packed->next;
-  if (packed == NULL) {
-    status = make(program, build, tensor, packing, &packed, error);
-    if (status == PH_OK) {
-      packed->next = program->packed;
-      program->packed = packed;
+  for (const cl_launch *launch = choice->record.first; launch != NULL; launch = launch->next)
+    for (uint32_t i = 0; i < launch->arg_count; i++) {
+      const cl_arg *arg = &launch->args[i];
+      if (arg->kind == CL_ARG_PACKED && status == PH_OK && fit->fits &&
+          find(program, choice->build, arg->tensor, arg->packing) == NULL)
+        status = make(program, choice->build, arg->tensor, arg->packing, fit, error);
     }
-  }
-  if (status == PH_OK) *out = packed->memory;
   pthread_mutex_unlock(&program->lock);
   return status;
+}
+
+cl_mem cl_packed_get(ph_program *program, const cl_choice *choice, const cl_arg *arg) {
+  pthread_mutex_lock(&program->lock);
+  cl_mem memory = find(program, choice->build, arg->tensor, arg->packing)->memory;
+  pthread_mutex_unlock(&program->lock);
+  return memory;
 }
 
 void cl_packed_free(ph_program *program) {

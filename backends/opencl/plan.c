@@ -196,12 +196,9 @@ static ph_status set_args(plan_draft *draft, ph_program *program, const cl_choic
       case CL_ARG_WORKSPACE:
         PH_TRY(add_slot(draft, step, i, arg, error));
         break;
-      case CL_ARG_PACKED: {
-        cl_mem packed;
-        PH_TRY(cl_packed_get(program, choice->build, arg->tensor, arg->packing, &packed, error));
-        PH_TRY(cl_kernel_set_buffer(step->kernel, arg->parameter, packed, 0, error));
+      case CL_ARG_PACKED:
+        PH_TRY(cl_kernel_set_buffer(step->kernel, arg->parameter, cl_packed_get(program, choice, arg), 0, error));
         break;
-      }
       case CL_ARG_TENSOR:
         if (step->call != NULL && arg->tensor != PH_NONE && plan->tensors[arg->tensor].is_constant)
           step->args[i] = (cl_place){.memory = program->constants[arg->tensor]};
@@ -257,6 +254,10 @@ static ph_status plan_node(plan_draft *draft, ph_program *program, const ph_grap
       if (choice.index != variant_index) limits = device->limits;
       variant_index = choice.index;
       status = add_steps(plan, index, &choice, &limits, &fit, error);
+    }
+    if (status == PH_OK && fit.fits) {
+      status = cl_packed_make(program, &choice, &fit, error);
+      if (!fit.fits) drop_steps(plan, first_step);
     }
     if (status == PH_OK && fit.fits) status = try_choice(draft, graph, node, &choice, &good, error);
     if (status == PH_OK && !good) {

@@ -158,6 +158,15 @@ static void no_call_is_left_out(void **state) {
   }
 }
 
+/* ---- rearranged constants ---- */
+
+/* Two nodes read the same weights: one copy, made on a queue of its own. */
+static void a_copy_is_made_once(void **state) {
+  (void)state;
+  assert_int_equal(calls_of("clCreateCommandQueue", false), 2);
+  assert_int_equal(calls_of("clEnqueueNDRangeKernel", false), 1 + 2 * TOY_NODES);
+}
+
 /* ---- where no variant is left ---- */
 
 static void fails_when_no_variant_is_left(void **state) {
@@ -297,6 +306,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_call_is_left_out),
       cmocka_unit_test(every_call_fails_in_turn),
+      cmocka_unit_test(a_copy_is_made_once),
       cmocka_unit_test(fails_when_no_variant_is_left),
       cmocka_unit_test(build_failure_says_everything),
       cmocka_unit_test(smaller_kernels_get_smaller_groups),

@@ -141,6 +141,19 @@ static void refuses_what_is_too_large(void **state) {
   toy_host_free(&host);
 }
 
+/* 256 bytes of scratch, 328 of tables, and 384 for the weights rearranged. */
+static void refuses_a_copy_that_is_too_large(void **state) {
+  (void)state;
+  ph_option option = {.key = "max_alloc", .value = "350"};
+  toy_life life = {.options = &option, .option_count = 1, .count = 1, .runs = 1};
+  toy_host host;
+  toy_host_init(&host, NULL);
+  toy_live(toy_backend(true), &host, &life);
+  assert_int_equal(life.status, PH_UNSUPPORTED);
+  assert_has(life.support.reason, "384 bytes in one buffer for a rearranged constant");
+  toy_host_free(&host);
+}
+
 /* A node's tables take 328 bytes: two nodes do not share a buffer. */
 static void tables_may_take_several_buffers(void **state) {
   (void)state;
@@ -691,6 +704,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(pretended_limits),
       cmocka_unit_test(alignment_is_in_bytes),
       cmocka_unit_test(refuses_what_is_too_large),
+      cmocka_unit_test(refuses_a_copy_that_is_too_large),
       cmocka_unit_test(tables_may_take_several_buffers),
       cmocka_unit_test(bad_options_name_the_good_ones),
       cmocka_unit_test(refusals_have_reasons),

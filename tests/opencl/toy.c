@@ -21,11 +21,17 @@ static const char common_text[] = "typedef long toy_long;\n";
   "  barrier(CLK_LOCAL_MEM_FENCE);\n"                                                                                  \
   "  if (i < n) w[w0 + i] = 2.0f * pad[get_local_id(0)];\n"                                                            \
   "}\n"                                                                                                                \
+  "kernel void mix_pack(global const float *w, ulong w0, global float *p, ulong p0, global const toy_long *t,\n"       \
+  "    ulong t0) {\n"                                                                                                  \
+  "  size_t i = get_global_id(0);\n"                                                                                   \
+  "  p[p0 + t[t0] - i] = w[w0 + i];\n"                                                                                 \
+  "}\n"                                                                                                                \
   "kernel void mix_second(global const float *s, ulong s0, global const float *w, ulong w0, global const float *z,\n"  \
   "    ulong z0, global const toy_long *t, ulong t0, global const float *r, ulong r0, global float *y, ulong y0,\n"    \
   "    int period, float none, long n) {\n"                                                                            \
   "  size_t i = get_global_id(0);\n"                                                                                   \
-  "  if (i < n) y[y0 + i] = s[s0 + i] + w[w0 + i % period] + t[t0 + 1] + r[r0 + 1] + (z ? z[z0 + i] : none);\n"        \
+  "  if (i < n) y[y0 + i] = s[s0 + i] + w[w0 + period - 1 - i % period] + t[t0 + 1] + r[r0 + 1] + (z ? z[z0 + i] : "   \
+  "none);\n"                                                                                                           \
   "}\n"
 
 const cl_kernel_file cl_kernel_files[] = {
@@ -50,7 +56,10 @@ static ph_status plan_mix(cl_plan_node *plan, const ph_graph *graph, const ph_no
   cl_arg_long(launch, n);
   launch = cl_plan_launch(plan, "mix_second", 1, (const size_t[3]){(size_t)n}, (const size_t[3]){0}, false);
   cl_arg_workspace(launch, scratch);
-  cl_arg_tensor(launch, node->inputs[1]);
+  /* The weights from last to first, in a room that is larger than the tables. */
+  cl_arg_packed(
+      launch, node->inputs[1],
+      &(cl_packing){.kernel = "mix_pack", .global = {4, 1, 1}, .bytes = TOY_PACKED, .shape = {3}, .shape_count = 1});
   cl_arg_tensor(launch, node->inputs[2]);
   cl_arg_table(launch, integers);
   cl_arg_real_table(launch, reals);

@@ -10,9 +10,10 @@
 /* The backend as a module would export it: every device, or those of PoCL alone.
  *
  * It knows one op, `mix`: y = 2·x + w[i mod 4] + 10 + 0.5 + (z absent ? 0 : z), for x, y f32 of any shape; w a constant
- * of 4 elements. Two launches, with workspace, both kinds of tables, local memory, scalars and an absent tensor.
+ * of 4 elements, rearranged once for the program. Two launches, with workspace, both kinds of tables, local memory, scalars and an absent tensor.
  * Variants: `fast` wants a work-group of exactly 32, `careful` takes what it gets. */
 const ph_backend *toy_backend(bool pocl_only);
+enum { TOY_PACKED = 384 }; /* bytes of the rearranged constant */
 
 /* Collects the log. */
 typedef struct toy_host {
