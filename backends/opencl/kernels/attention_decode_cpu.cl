@@ -9,16 +9,12 @@
  *     mix       4 vectors of columns at a time
  *
  * Where heads are too few to keep all cores busy, the keys are split, each split leaves its maximum, sum and mix in
- * `parts`, and attention_decode_join puts them together in order.
+ * `parts`, and attention_join puts them together in order.
  *
  * -DHEAD_SIZE, -DVALUE_SIZE: columns of q and of v.  -DROWS: rows at a time, 1 or 4.  -DMOST_ROWS: of a work-item. */
 
 #define BLOCK 64 /* keys */
-enum {
-  Q_VECTORS = (HEAD_SIZE + WIDTH - 1) / WIDTH,
-  V_VECTORS = (VALUE_SIZE + WIDTH - 1) / WIDTH,
-  PART = VALUE_SIZE + 2 /* of `parts`, for a row: the mix, the maximum, the sum */
-};
+enum { Q_VECTORS = (HEAD_SIZE + WIDTH - 1) / WIDTH, V_VECTORS = (VALUE_SIZE + WIDTH - 1) / WIDTH };
 
 /* Vectors of columns are read where they lie only if they are whole. */
 #if HEAD_SIZE % WIDTH != 0 && !defined(K_TILE)
@@ -40,16 +36,6 @@ enum {
 #define START_SUM(r, c)     floats sum##r##c = (floats)(0.0f);
 #define ADD_PRODUCT(r, c)   sum##r##c = lanes##c * factor##r + sum##r##c;
 #define ADD_IF_WEIGHT(r, c) sum##r##c = factor##r != 0.0f ? lanes##c * factor##r + sum##r##c : sum##r##c;
-
-/* Row number `row` of a key head. */
-typedef struct row_place {
-  long head, query;
-} row_place;
-
-static row_place place_of(long row, long key_head, __global const long *shape) {
-  row_place at = {key_head * shape[GROUP] + row / shape[QUERIES], row % shape[QUERIES]};
-  return at;
-}
 
 /* The lanes of four vectors, each added up. */
 static float4 sums_of_four(floats v0, floats v1, floats v2, floats v3) {
@@ -205,7 +191,7 @@ attention_decode_cpu(__global const TYPE(IN0) *restrict q, ulong q_first, __glob
     row_place at = place_of(first_row + i, key_head, shape);
     float total = sum_of(totals[i]);
     if (splits > 1) {
-      ulong to_part = parts_first + (ulong)(((unit * splits + split) * head_rows + first_row + i) * PART);
+      ulong to_part = parts_first + part_of(unit, split, splits, first_row + i, shape);
       for (int d = 0; d < VALUE_SIZE; d++) parts[to_part + d] = mix[d];
       parts[to_part + VALUE_SIZE] = maxima[i];
       parts[to_part + VALUE_SIZE + 1] = total;
@@ -219,37 +205,4 @@ attention_decode_cpu(__global const TYPE(IN0) *restrict q, ulong q_first, __glob
           lses_first + (ulong)(batch * shape[LSE_BATCH] + at.head * shape[LSE_HEAD] + at.query * shape[LSE_ROW]));
 #endif
   }
-}
-
-/* Puts the splits of a row together, first to last. */
-__kernel void attention_decode_join(__global const TYPE(IN7) * sinks, ulong sinks_first, long sinks_stride,
-                                    __global TYPE(OUT0) *restrict y, ulong y_first, __global TYPE(OUT1) *restrict lses,
-                                    ulong lses_first, __global const long *shape, ulong shape_first, int splits,
-                                    __global const float *restrict parts, ulong parts_first) {
-  shape += shape_first;
-  long row = (long)get_global_id(0), unit = (long)get_global_id(1);
-  long key_heads = shape[HEADS] / shape[GROUP], head_rows = shape[GROUP] * shape[QUERIES];
-  long batch = unit / key_heads;
-  if (row >= head_rows) return;
-  row_place at = place_of(row, unit % key_heads, shape);
-  parts += parts_first + (ulong)((unit * splits * head_rows + row) * PART);
-  ulong step = (ulong)(head_rows * PART);
-
-  float mixed[VALUE_SIZE], maximum = -INFINITY, total = 0.0f;
-  for (int i = 0; i < splits; i++) maximum = fmax(maximum, parts[i * step + VALUE_SIZE]);
-  float base = maximum == -INFINITY ? 0.0f : maximum;
-  for (int d = 0; d < VALUE_SIZE; d++) mixed[d] = 0.0f;
-  for (int i = 0; i < splits; i++) {
-    __global const float *part = parts + i * step;
-    float weight = exp(part[VALUE_SIZE] - base);
-    total += weight * part[VALUE_SIZE + 1];
-    for (int d = 0; d < VALUE_SIZE; d++) mixed[d] += weight * part[d];
-  }
-  row_end end = end_row(maximum, total, sink_of(at.head, sinks, sinks_first, sinks_stride));
-  ulong to_y = y_first + (ulong)(batch * shape[Y_BATCH] + at.head * shape[Y_HEAD] + at.query * shape[Y_ROW]);
-  for (int d = 0; d < VALUE_SIZE; d++) STORE(OUT0, end.inverse * mixed[d], y, to_y + (ulong)d * (ulong)shape[Y_COLUMN]);
-#ifdef HAS_LSE
-  STORE(OUT1, end.lse, lses,
-        lses_first + (ulong)(batch * shape[LSE_BATCH] + at.head * shape[LSE_HEAD] + at.query * shape[LSE_ROW]));
-#endif
 }

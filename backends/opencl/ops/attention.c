@@ -1,5 +1,6 @@
 /* attention: scores, weights and mix, a strip of rows at a time, so that Sq x Sk is never kept for all heads. */
 #include <math.h>
+#include <stdio.h>
 
 #include "opencl/ops/attention.h"
 
@@ -48,6 +49,64 @@ void cl_arg_attention(cl_plan_node *plan, cl_launch *launch, const ph_graph *gra
   cl_arg_output(launch, node, 0);
   cl_arg_output(launch, node, 1);
   cl_arg_table(launch, cl_attention_shape(plan, &a));
+}
+
+void cl_attention_sizes(const ph_graph *graph, const ph_node *node, ph_text *out) {
+  cl_attention a = cl_attention_of(graph, node);
+  ph_text_add(out, " -DHEAD_SIZE=%d -DVALUE_SIZE=%d", (int)a.q->dims[3], (int)a.v->dims[3]);
+  if (a.cap > 0) ph_text_add(out, " -DSOFTCAP");
+}
+
+bool cl_attention_fits(const cl_attention *a, int64_t most_columns, char reason[192]) {
+  const int64_t most_keys = INT32_MAX / 2;
+  if (a->v->dims[3] == 0)
+    snprintf(reason, 192, "v has no columns");
+  else if (a->q->dims[3] > most_columns || a->v->dims[3] > most_columns)
+    snprintf(reason, 192, "heads of more than %lld columns", (long long)most_columns);
+  else if (a->keys > most_keys)
+    snprintf(reason, 192, "more than %lld keys", (long long)most_keys);
+  else
+    return true;
+  return false;
+}
+
+/* ---- split keys ---- */
+
+enum { MOST_SPLITS = 64 }; /* as in attention_join.cl */
+
+cl_split cl_attention_split(cl_plan_node *plan, const cl_attention *a, int64_t items, int64_t wanted,
+                            int64_t least_keys) {
+  cl_split split = {.count = (wanted + items - 1) / items};
+  if (split.count > a->keys / least_keys) split.count = a->keys / least_keys;
+  if (split.count > MOST_SPLITS) split.count = MOST_SPLITS;
+  if (split.count < 1) split.count = 1;
+  if (split.count > 1) {
+    uint64_t rows = (uint64_t)(a->batch * a->heads * a->queries * split.count);
+    split.workspace = cl_plan_workspace(plan, rows * (uint64_t)(a->v->dims[3] + 2) * sizeof(float));
+  }
+  return split;
+}
+
+void cl_arg_split(cl_launch *launch, const cl_split *split) {
+  cl_arg_int(launch, (int32_t)split->count);
+  if (split->count > 1)
+    cl_arg_workspace(launch, split->workspace);
+  else
+    cl_arg_tensor(launch, PH_NONE);
+}
+
+void cl_launch_join(cl_plan_node *plan, const ph_node *node, const cl_attention *a, const cl_split *split) {
+  int64_t key_heads = a->k->dims[1];
+  size_t across = cl_plan_limits(plan)->is_cpu ? 1 : 32; /* items that share the columns of a row */
+  const size_t global[3] = {across, (size_t)(a->heads / key_heads * a->queries), (size_t)(a->batch * key_heads)};
+  const size_t local[3] = {across, 1, 1};
+  cl_launch *l = cl_plan_launch(plan, "attention_join", 3, global, local, false);
+  cl_arg_input(l, node, CL_ATTENTION_SINKS);
+  cl_arg_long(l, a->sinks == NULL ? 0 : a->sinks->strides[0]);
+  cl_arg_output(l, node, 0);
+  cl_arg_output(l, node, 1);
+  cl_arg_table(l, cl_attention_shape(plan, a));
+  cl_arg_split(l, split);
 }
 
 /* ---- strips ---- */
@@ -127,7 +186,7 @@ static ph_status plan_strips(cl_plan_node *plan, const ph_graph *graph, const ph
 
 static const cl_variant attention_variants[] = {
     {.name = "decode_cpu",
-     .file = "vectors.cl attention_shape.cl attention_tile.cl attention_decode_cpu.cl",
+     .file = "vectors.cl attention_shape.cl attention_tile.cl attention_join.cl attention_decode_cpu.cl",
      .profiles = CL_PROFILE_CPU,
      .stages = STAGES,
      .can_run = cl_decode_cpu_can_run,
@@ -140,6 +199,20 @@ static const cl_variant attention_variants[] = {
      .can_run = cl_flash_cpu_can_run,
      .options = cl_flash_cpu_options,
      .plan = cl_flash_cpu_plan},
+    {.name = "decode_gpu",
+     .file = "attention_shape.cl attention_join.cl attention_flash_gpu.cl",
+     .profiles = CL_PROFILE_GPU,
+     .stages = STAGES,
+     .can_run = cl_decode_gpu_can_run,
+     .options = cl_decode_gpu_options,
+     .plan = cl_decode_gpu_plan},
+    {.name = "flash_gpu",
+     .file = "attention_shape.cl attention_join.cl attention_flash_gpu.cl",
+     .profiles = CL_PROFILE_GPU,
+     .stages = STAGES,
+     .can_run = cl_flash_gpu_can_run,
+     .options = cl_flash_gpu_options,
+     .plan = cl_flash_gpu_plan},
     {.name = "strips",
      .file = "attention_shape.cl attention.cl",
      .profiles = CL_PROFILE_ALL,

@@ -31,35 +31,16 @@ void cl_decode_cpu_options(const ph_graph *graph, const ph_node *node, ph_text *
 
 ph_status cl_decode_cpu_plan(cl_plan_node *plan, const ph_graph *graph, const ph_node *node, ph_error *error) {
   cl_attention a = cl_attention_of(graph, node);
-  int64_t rows = rows_of(&a), row_blocks = (rows + MOST_ROWS - 1) / MOST_ROWS, key_heads = a.batch * a.k->dims[1];
-  int64_t items = key_heads * row_blocks, wanted = (int64_t)ITEMS_PER_UNIT * cl_plan_limits(plan)->compute_units;
-  int64_t splits = (wanted + items - 1) / items, most_splits = a.keys / LEAST_KEYS_A_SPLIT;
-  if (splits > most_splits) splits = most_splits;
-  if (splits < 1) splits = 1;
-  uint64_t parts = 0;
-  if (splits > 1)
-    parts = cl_plan_workspace(plan, (uint64_t)(key_heads * splits * rows * (a.v->dims[3] + 2)) * sizeof(float));
-
-  const size_t global[3] = {(size_t)splits, (size_t)row_blocks, (size_t)key_heads}, local[3] = {1, 1, 1};
+  int64_t row_blocks = (rows_of(&a) + MOST_ROWS - 1) / MOST_ROWS, key_heads = a.batch * a.k->dims[1];
+  cl_split split =
+      cl_attention_split(plan, &a, key_heads * row_blocks,
+                         (int64_t)ITEMS_PER_UNIT * cl_plan_limits(plan)->compute_units, LEAST_KEYS_A_SPLIT);
+  const size_t global[3] = {(size_t)split.count, (size_t)row_blocks, (size_t)key_heads}, local[3] = {1, 1, 1};
   cl_launch *l = cl_plan_launch(plan, "attention_decode_cpu", 3, global, local, true);
   cl_arg_attention(plan, l, graph, node);
   cl_arg_float(l, a.scale);
   cl_arg_float(l, a.cap);
-  cl_arg_int(l, (int32_t)splits);
-  if (splits > 1)
-    cl_arg_workspace(l, parts);
-  else
-    cl_arg_tensor(l, PH_NONE);
-  if (splits == 1) return cl_plan_done(plan, error);
-
-  const size_t joined[3] = {(size_t)rows, (size_t)key_heads, 1};
-  l = cl_plan_launch(plan, "attention_decode_join", 2, joined, local, true);
-  cl_arg_input(l, node, CL_ATTENTION_SINKS);
-  cl_arg_long(l, a.sinks == NULL ? 0 : a.sinks->strides[0]);
-  cl_arg_output(l, node, 0);
-  cl_arg_output(l, node, 1);
-  cl_arg_table(l, cl_attention_shape(plan, &a));
-  cl_arg_int(l, (int32_t)splits);
-  cl_arg_workspace(l, parts);
+  cl_arg_split(l, &split);
+  if (split.count > 1) cl_launch_join(plan, node, &a, &split);
   return cl_plan_done(plan, error);
 }

@@ -1,7 +1,7 @@
 /* attention on CPUs: a tile of queries per work-item, keys in one pass (attention_flash_cpu.cl). */
-#include <stdio.h>
-
 #include "opencl/ops/attention.h"
+
+enum { MOST_COLUMNS = 1024 }; /* the tiles of a work-item are on its stack */
 
 /* Queries that a tile has room for: few where there are few, so that lanes do not idle.  A class of lengths shares its
  * kernel. */
@@ -18,16 +18,7 @@ static int64_t tile_queries(const cl_limits *limits, int64_t queries) {
 bool cl_flash_cpu_can_run(const cl_limits *limits, const ph_graph *graph, const ph_node *node, char reason[192]) {
   (void)limits;
   cl_attention a = cl_attention_of(graph, node);
-  const int64_t most_columns = 1024, most_keys = INT32_MAX / 2;
-  if (a.v->dims[3] == 0)
-    snprintf(reason, 192, "v has no columns");
-  else if (a.q->dims[3] > most_columns || a.v->dims[3] > most_columns)
-    snprintf(reason, 192, "heads of more than %lld columns", (long long)most_columns);
-  else if (a.keys > most_keys)
-    snprintf(reason, 192, "more than %lld keys", (long long)most_keys);
-  else
-    return true;
-  return false;
+  return cl_attention_fits(&a, MOST_COLUMNS, reason);
 }
 
 static bool needs_tile(const ph_tensor_desc *desc, bool f32_only) {
@@ -37,8 +28,7 @@ static bool needs_tile(const ph_tensor_desc *desc, bool f32_only) {
 void cl_attention_cpu_options(const ph_graph *graph, const ph_node *node, bool f32_only, ph_text *out) {
   cl_attention a = cl_attention_of(graph, node);
   cl_attention_options(graph, node, out);
-  ph_text_add(out, " -DHEAD_SIZE=%d -DVALUE_SIZE=%d", (int)a.q->dims[3], (int)a.v->dims[3]);
-  if (a.cap > 0) ph_text_add(out, " -DSOFTCAP");
+  cl_attention_sizes(graph, node, out);
   if (needs_tile(a.k, f32_only)) ph_text_add(out, " -DK_TILE");
   if (needs_tile(a.v, f32_only)) ph_text_add(out, " -DV_TILE");
 }
