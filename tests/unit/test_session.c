@@ -208,6 +208,65 @@ static void sessions_of_one_model_run_in_threads(void **state) {
   }
 }
 
+/* What was checked is not checked again, but what was found wrong is. */
+static void wrong_ids_are_wrong_each_time(void **state) {
+  static const char text[] = "polyhead: 1\n"
+                             "dims: {seq: 2}\n"
+                             "inputs: {ids: {shape: [seq], dtype: i64}}\n"
+                             "weights: {tensors: {table: {shape: [5, 4], init: {random: normal, seed: 3}}}}\n"
+                             "graph: [{name: y, op: embedding, inputs: [ids, table]}]\n"
+                             "outputs: [y]\n";
+  fixture *f = *state;
+  char path[SCRATCH_PATH_SIZE];
+  snprintf(path, sizeof(path), "%s/ids.yaml", (const char *)f->folder);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  assert_true(fputs(text, file) >= 0 && fclose(file) == 0);
+  ph_model *model;
+  assert_int_equal(ph_model_load(path, NULL, &model, &f->error), PH_OK);
+  ph_session_options options = {.struct_size = sizeof(options), .device = "reference"};
+  ph_session *session;
+  assert_int_equal(ph_session_create(f->context, model, &options, &session, &f->error), PH_OK);
+  ph_tensor *ids;
+  assert_int_equal(ph_tensor_create(PH_I64, 1, (int64_t[]){2}, &ids, NULL), PH_OK);
+  int64_t *values = ids->data;
+  values[1] = 5;
+  assert_int_equal(ph_session_set_input(session, "ids", ids, &f->error), PH_OK);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(ph_session_run(session, &f->error), PH_INVALID);
+    assert_non_null(strstr(f->error.message, "ids[1] is 5"));
+  }
+  values[1] = 4; /* the tensor's maker may use it again, if it gives it again */
+  assert_int_equal(ph_session_set_input(session, "ids", ids, &f->error), PH_OK);
+  assert_int_equal(ph_session_run(session, &f->error), PH_OK);
+  assert_int_equal(ph_session_run(session, &f->error), PH_OK);
+  values[1] = 7;
+  assert_int_equal(ph_session_set_input(session, "ids", ids, &f->error), PH_OK);
+  assert_int_equal(ph_session_run(session, &f->error), PH_INVALID);
+  ph_tensor_release(ids);
+  ph_session_destroy(session);
+  ph_model_destroy(model);
+}
+
+/* An output that somebody has is not written to by later runs; nor does it go with the session. */
+static void outputs_that_are_kept_stay(void **state) {
+  fixture *f = *state;
+  ph_session *session = open_session(f, "reference", PH_FALLBACK_NONE, NULL);
+  run_with(f, session, 3);
+  ph_tensor *kept = ph_tensor_retain(ph_session_output(session, 0)->tensor);
+  float first = ((float *)kept->data)[0];
+  ph_tensor *x = tokens(3);
+  for (size_t i = 0; i < x->count; i++) ((float *)x->data)[i] = 9;
+  assert_int_equal(ph_session_set_input(session, "x", x, &f->error), PH_OK);
+  ph_tensor_release(x);
+  assert_int_equal(ph_session_run(session, &f->error), PH_OK);
+  assert_true(((float *)ph_session_output(session, 0)->tensor->data)[0] != first);
+  assert_true(((float *)kept->data)[0] == first);
+  ph_session_destroy(session);
+  assert_true(((float *)kept->data)[0] == first);
+  ph_tensor_release(kept);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
@@ -217,6 +276,8 @@ int main(void) {
       TEST(a_refused_attention_runs_in_steps),
       TEST(computed_ids_outside_the_table_give_nan),
       TEST(inputs_are_checked_in_words),
+      TEST(wrong_ids_are_wrong_each_time),
+      TEST(outputs_that_are_kept_stay),
       TEST(a_path_that_is_not_there_names_the_nearest),
       TEST(sessions_of_one_model_run_in_threads),
   };
