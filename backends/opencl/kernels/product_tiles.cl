@@ -56,6 +56,8 @@ enum { A, B, Y, RESIDUAL };
 
 #if TILE_ROWS == 1
 #define EACH_ROW(DO) DO(0)
+#elif TILE_ROWS == 6
+#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
 #else
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3)
 #endif
@@ -222,6 +224,7 @@ tiles(__global const TYPE(IN0) * a, ulong a_first,
 /* What pack() is told: these, then the axes of the batch with the strides of source and panels. */
 enum { PACK_COLUMNS, PACK_DEPTH, PACK_COLUMN, PACK_ROW, PACK_BATCH_RANK, PACK_BATCH_AXES };
 #define PACK_STEPS 64
+#define FOUR       WIDE_(BITS(IN1), 4)
 
 /* PACK_STEPS rows of one panel of b.  Bits are copied, not numbers. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pack(__global const BITS(IN1) * source, ulong source_first,
@@ -243,7 +246,21 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pack(__global const
       for (ulong j = 0; j < PANEL; j++) to[i * PANEL + j] = from[i * row_stride + j];
     return;
   }
+  ulong turned = 0; /* rows of which four by four elements were turned at a time: b is dense along k */
+  if (width == PANEL && row_stride == 1) {
+    turned = steps / 4 * 4;
+    for (ulong j = 0; j < PANEL; j += 4)
+      for (ulong i = 0; i < turned; i += 4) {
+        __global const BITS(IN1) *corner = from + j * column_stride + i;
+        FOUR c0 = vload4(0, corner), c1 = vload4(0, corner + column_stride);
+        FOUR c2 = vload4(0, corner + 2 * column_stride), c3 = vload4(0, corner + 3 * column_stride);
+        vstore4((FOUR)(c0.x, c1.x, c2.x, c3.x), 0, to + i * PANEL + j);
+        vstore4((FOUR)(c0.y, c1.y, c2.y, c3.y), 0, to + (i + 1) * PANEL + j);
+        vstore4((FOUR)(c0.z, c1.z, c2.z, c3.z), 0, to + (i + 2) * PANEL + j);
+        vstore4((FOUR)(c0.w, c1.w, c2.w, c3.w), 0, to + (i + 3) * PANEL + j);
+      }
+  }
   for (ulong j = 0; j < PANEL; j++)
-    for (ulong i = 0; i < steps; i++) to[i * PANEL + j] = j < width ? from[j * column_stride + i * row_stride] : 0;
+    for (ulong i = turned; i < steps; i++) to[i * PANEL + j] = j < width ? from[j * column_stride + i * row_stride] : 0;
 }
 #endif

@@ -70,10 +70,10 @@ static void options_blocked(const ph_graph *graph, const ph_node *node, ph_text 
 #define PRODUCT(op, ...)                                                                                               \
   static const cl_variant op##_variants[] = {CL_CLBLAST(__VA_ARGS__),                                                  \
                                              CL_TILED(__VA_ARGS__),                                                    \
-                                             CL_TILES("packed_row", 1, __VA_ARGS__),                                   \
-                                             CL_TILES("packed", 4, __VA_ARGS__),                                       \
-                                             CL_TILES_IN_PLACE("in_place_row", 1, __VA_ARGS__),                        \
-                                             CL_TILES_IN_PLACE("in_place", 4, __VA_ARGS__),                            \
+                                             CL_TILES("packed_row", row, __VA_ARGS__),                                 \
+                                             CL_TILES("packed", tile, __VA_ARGS__),                                    \
+                                             CL_TILES_IN_PLACE("in_place_row", row, __VA_ARGS__),                      \
+                                             CL_TILES_IN_PLACE("in_place", tile, __VA_ARGS__),                         \
                                              {.name = "blocked",                                                       \
                                               .file = "product.cl",                                                    \
                                               .profiles = CL_PROFILE_ALL,                                              \

@@ -39,28 +39,28 @@ ph_status cl_tiled_plan(cl_plan_node *plan, const ph_graph *graph, const ph_node
 #define CL_CLBLAST(...) CL_GPU_PRODUCT(clblast, __VA_ARGS__)
 #define CL_TILED(...)   CL_GPU_PRODUCT(tiled, __VA_ARGS__)
 
-/* ---- product_tiles.c: variants for CPUs, each with tiles of so many rows ---- */
+/* ---- product_tiles.c: variants for CPUs, for one row and for tiles of several ---- */
 
-#define CL_TILES_OF(name_, rows_, where, ...)                                                                          \
+#define CL_TILES_OF(name_, rows, where, ...)                                                                           \
   {                                                                                                                    \
     .name = name_, .file = "product_tiles.cl", .profiles = CL_PROFILE_CPU, .stages = {__VA_ARGS__},                    \
-    .can_run = cl_tiles_can_run_##where##_##rows_, .options = cl_tiles_options_##where##_##rows_,                      \
-    .plan = cl_tiles_plan_##where##_##rows_                                                                            \
+    .can_run = cl_tiles_can_run_##where##_##rows, .options = cl_tiles_options_##where##_##rows,                        \
+    .plan = cl_tiles_plan_##where##_##rows                                                                             \
   }
 /* The second operand is rearranged first: once, where it is constant. */
-#define CL_TILES(name_, rows_, ...) CL_TILES_OF(name_, rows_, packed, __VA_ARGS__)
+#define CL_TILES(name_, rows, ...) CL_TILES_OF(name_, rows, packed, __VA_ARGS__)
 /* It is read as it lies. */
-#define CL_TILES_IN_PLACE(name_, rows_, ...) CL_TILES_OF(name_, rows_, in_place, __VA_ARGS__)
+#define CL_TILES_IN_PLACE(name_, rows, ...) CL_TILES_OF(name_, rows, in_place, __VA_ARGS__)
 
-#define CL_TILES_DECLARE(where, rows_)                                                                                 \
-  bool cl_tiles_can_run_##where##_##rows_(const cl_limits *limits, const ph_graph *graph, const ph_node *node,         \
-                                          char reason[192]);                                                           \
-  void cl_tiles_options_##where##_##rows_(const ph_graph *graph, const ph_node *node, ph_text *out);                   \
-  ph_status cl_tiles_plan_##where##_##rows_(cl_plan_node *plan, const ph_graph *graph, const ph_node *node,            \
-                                            ph_error *error)
-CL_TILES_DECLARE(packed, 1);
-CL_TILES_DECLARE(packed, 4);
-CL_TILES_DECLARE(in_place, 1);
-CL_TILES_DECLARE(in_place, 4);
+#define CL_TILES_DECLARE(where, rows)                                                                                  \
+  bool cl_tiles_can_run_##where##_##rows(const cl_limits *limits, const ph_graph *graph, const ph_node *node,          \
+                                         char reason[192]);                                                            \
+  void cl_tiles_options_##where##_##rows(const ph_graph *graph, const ph_node *node, ph_text *out);                    \
+  ph_status cl_tiles_plan_##where##_##rows(cl_plan_node *plan, const ph_graph *graph, const ph_node *node,             \
+                                           ph_error *error)
+CL_TILES_DECLARE(packed, row);
+CL_TILES_DECLARE(packed, tile);
+CL_TILES_DECLARE(in_place, row);
+CL_TILES_DECLARE(in_place, tile);
 
 #endif

@@ -17,6 +17,11 @@ static int64_t panel_columns(const cl_limits *limits) {
   return limits->width == 16 ? 64 : 2 * (int64_t)limits->width;
 }
 
+/* Rows of a tile.  Where b must be converted, more rows share that work. */
+static int64_t tile_rows(const ph_graph *graph, const ph_node *node, bool one_row) {
+  return one_row ? 1 : graph->tensors[node->inputs[1]]->dtype == PH_F32 ? 4 : 6;
+}
+
 static int64_t divide_up(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
@@ -53,18 +58,19 @@ static bool packing_pays(const cl_limits *limits, const cl_product *p) {
   return lies_well(limits, p) ? p->rows >= MANY_ROWS && p->b_depth > FAR_APART : p->rows >= FEW_ROWS;
 }
 
-static bool can_run(const cl_limits *limits, const ph_graph *graph, const ph_node *node, bool in_place,
-                    int64_t tile_rows, char reason[192]) {
+static bool can_run(const cl_limits *limits, const ph_graph *graph, const ph_node *node, bool in_place, bool one_row,
+                    char reason[192]) {
   cl_product p = product_of(graph, node);
+  int64_t local_bytes = tile_rows(graph, node, one_row) * panel_columns(limits) * (int64_t)sizeof(float);
   if (p.depth == 0)
     snprintf(reason, 192, "there is nothing to sum");
   else if (p.a_depth != 1 && p.depth > 1)
     snprintf(reason, 192, "needs a first operand that is dense along the sum");
-  else if (tile_rows == 1 && p.rows > 1)
+  else if (one_row && p.rows > 1)
     snprintf(reason, 192, "is for one row; there are %" PRId64, p.rows);
-  else if ((uint64_t)(tile_rows * panel_columns(limits)) * sizeof(float) > limits->local_memory)
-    snprintf(reason, 192, "needs %" PRId64 " bytes of local memory; the device has %" PRIu64,
-             tile_rows * panel_columns(limits) * (int64_t)sizeof(float), limits->local_memory);
+  else if ((uint64_t)local_bytes > limits->local_memory)
+    snprintf(reason, 192, "needs %" PRId64 " bytes of local memory; the device has %" PRIu64, local_bytes,
+             limits->local_memory);
   else if (in_place && !lies_well(limits, &p))
     snprintf(reason, 192, "needs a second operand that is dense along its columns, %" PRIu32 " of them or more",
              limits->width);
@@ -76,9 +82,10 @@ static bool can_run(const cl_limits *limits, const ph_graph *graph, const ph_nod
   return false;
 }
 
-static void options(const ph_graph *graph, const ph_node *node, bool in_place, int64_t tile_rows, ph_text *out) {
+static void options(const ph_graph *graph, const ph_node *node, bool in_place, bool one_row, ph_text *out) {
   cl_product_options(graph, node, out);
-  ph_text_add(out, " -DACTIVE_WIDE -DTILE_ROWS=%" PRId64 "%s", tile_rows, in_place ? " -DIN_PLACE" : "");
+  ph_text_add(out, " -DACTIVE_WIDE -DTILE_ROWS=%" PRId64 "%s", tile_rows(graph, node, one_row),
+              in_place ? " -DIN_PLACE" : "");
 }
 
 static size_t add_axes(const cl_axes *axes, int64_t *shape, size_t count) {
@@ -122,12 +129,13 @@ static uint64_t pack_first(cl_plan_node *plan, const ph_node *node, const cl_pac
   return at;
 }
 
-static ph_status plan_tiles(cl_plan_node *plan, const ph_graph *graph, const ph_node *node, bool in_place,
-                            int64_t tile_rows, ph_error *error) {
+static ph_status plan_tiles(cl_plan_node *plan, const ph_graph *graph, const ph_node *node, bool in_place, bool one_row,
+                            ph_error *error) {
   const cl_limits *limits = cl_plan_limits(plan);
   cl_product p = product_of(graph, node);
   int64_t panel = panel_columns(limits), tile_columns = panel, depth = p.depth;
-  uint64_t tile_bytes = (uint64_t)(tile_rows * tile_columns) * sizeof(float), workspace = 0;
+  int64_t height = tile_rows(graph, node, one_row);
+  uint64_t tile_bytes = (uint64_t)(height * tile_columns) * sizeof(float), workspace = 0;
   bool constant = is_constant(graph, node);
   cl_packing packing = {0};
   if (!in_place) {
@@ -137,7 +145,7 @@ static ph_status plan_tiles(cl_plan_node *plan, const ph_graph *graph, const ph_
   cl_axes_fold(&p.batch);
 
   /* Tiles below each other share the columns of b that they pass over, unless some units would stand idle. */
-  int64_t tiles = divide_up(p.rows, tile_rows), across = divide_up(p.columns, tile_columns);
+  int64_t tiles = divide_up(p.rows, height), across = divide_up(p.columns, tile_columns);
   int64_t batches = cl_axes_count(&p.batch);
   int64_t group = tiles * across * batches / ((int64_t)limits->compute_units * FEWEST_GROUPS);
   if (group > GROUP_TILES) group = GROUP_TILES;
@@ -169,20 +177,20 @@ static ph_status plan_tiles(cl_plan_node *plan, const ph_graph *graph, const ph_
   return cl_plan_done(plan, error);
 }
 
-#define TILES(where, rows_)                                                                                            \
-  bool cl_tiles_can_run_##where##_##rows_(const cl_limits *limits, const ph_graph *graph, const ph_node *node,         \
-                                          char reason[192]) {                                                          \
-    return can_run(limits, graph, node, where, rows_, reason);                                                         \
+#define TILES(where, rows)                                                                                             \
+  bool cl_tiles_can_run_##where##_##rows(const cl_limits *limits, const ph_graph *graph, const ph_node *node,          \
+                                         char reason[192]) {                                                           \
+    return can_run(limits, graph, node, where, rows, reason);                                                          \
   }                                                                                                                    \
-  void cl_tiles_options_##where##_##rows_(const ph_graph *graph, const ph_node *node, ph_text *out) {                  \
-    options(graph, node, where, rows_, out);                                                                           \
+  void cl_tiles_options_##where##_##rows(const ph_graph *graph, const ph_node *node, ph_text *out) {                   \
+    options(graph, node, where, rows, out);                                                                            \
   }                                                                                                                    \
-  ph_status cl_tiles_plan_##where##_##rows_(cl_plan_node *plan, const ph_graph *graph, const ph_node *node,            \
-                                            ph_error *error) {                                                         \
-    return plan_tiles(plan, graph, node, where, rows_, error);                                                         \
+  ph_status cl_tiles_plan_##where##_##rows(cl_plan_node *plan, const ph_graph *graph, const ph_node *node,             \
+                                           ph_error *error) {                                                          \
+    return plan_tiles(plan, graph, node, where, rows, error);                                                          \
   }
-enum { packed = false, in_place = true };
-TILES(packed, 1)
-TILES(packed, 4)
-TILES(in_place, 1)
-TILES(in_place, 4)
+enum { packed = false, in_place = true, tile = false, row = true };
+TILES(packed, row)
+TILES(packed, tile)
+TILES(in_place, row)
+TILES(in_place, tile)
