@@ -34,8 +34,9 @@ typedef struct cl_variant {
   /* May this variant run the node?  Concrete dims; no OpenCL call.  NULL: always.  If not, `reason` says what is
    * missing. */
   bool (*can_run)(const cl_limits *limits, const ph_graph *graph, const ph_node *node, char reason[192]);
-  /* Adds -D options beyond those that every build gets (below); may look at dtypes, attributes that do not vary, and
-   * dims of constants only.  NULL: none. */
+  /* Adds -D options beyond those that every build gets (below).  A program serves many lengths and must not compile for
+   * each: they may look at dtypes, attributes that do not vary, dims of constants, sizes of heads, whether an axis is
+   * dense, and classes of lengths, of which there are few.  NULL: none. */
   void (*options)(const ph_graph *graph, const ph_node *node, ph_text *out);
   /* Says what to launch; concrete dims.  A node without output elements is never planned. */
   ph_status (*plan)(cl_plan_node *plan, const ph_graph *graph, const ph_node *node, ph_error *error);

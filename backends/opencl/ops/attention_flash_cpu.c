@@ -1,18 +1,28 @@
 /* attention on CPUs: a tile of queries per work-item, keys in one pass (attention_flash_cpu.cl). */
 #include "opencl/ops/attention.h"
 
-enum { MOST_COLUMNS = 1024 }; /* the tiles of a work-item are on its stack */
+enum {
+  MOST_COLUMNS = 1024, /* the tiles of a work-item are on its stack */
+  NARROW = 256         /* keys in a window */
+};
 
-/* Queries that a tile has room for: few where there are few, so that lanes do not idle.  A class of lengths shares its
- * kernel. */
-static int64_t most_queries(int64_t queries) {
+/* Queries that a tile has room for: few where there are few, so that lanes do not idle, and where a narrow window lets
+ * each see a small part of what a tile of many touches.  A class of lengths shares its kernel. */
+static int64_t most_queries(const ph_graph *graph, const ph_node *node) {
+  int64_t queries = ph_node_input(graph, node, CL_ATTENTION_Q)->dims[2];
+  const ph_attr *window = ph_node_attr(node, "window");
+  if (window != NULL) {
+    int64_t left = window->as.list.items[0], right = window->as.list.items[1];
+    if (ph_node_int(node, "causal", 0) != 0) right = 0;
+    if (left >= 0 && right >= 0 && left + right < NARROW && queries > 32) queries = 32;
+  }
   return queries <= 16 ? 16 : queries <= 32 ? 32 : 64;
 }
 
 /* As attention_flash_cpu.cl has it. */
-static int64_t tile_queries(const cl_limits *limits, int64_t queries) {
-  int64_t width = limits->width, most = width == 16 ? 4 * width : 2 * width;
-  return most < most_queries(queries) ? most : most_queries(queries);
+static int64_t tile_queries(const cl_limits *limits, int64_t most) {
+  int64_t registers = limits->width == 16 ? 4 : 2, queries = registers * limits->width;
+  return queries < most ? queries : most;
 }
 
 bool cl_flash_cpu_can_run(const cl_limits *limits, const ph_graph *graph, const ph_node *node, char reason[192]) {
@@ -35,12 +45,12 @@ void cl_attention_cpu_options(const ph_graph *graph, const ph_node *node, bool f
 
 void cl_flash_cpu_options(const ph_graph *graph, const ph_node *node, ph_text *out) {
   cl_attention_cpu_options(graph, node, true, out);
-  ph_text_add(out, " -DMOST_QUERIES=%d", (int)most_queries(ph_node_input(graph, node, CL_ATTENTION_Q)->dims[2]));
+  ph_text_add(out, " -DMOST_QUERIES=%d", (int)most_queries(graph, node));
 }
 
 ph_status cl_flash_cpu_plan(cl_plan_node *plan, const ph_graph *graph, const ph_node *node, ph_error *error) {
   cl_attention a = cl_attention_of(graph, node);
-  int64_t tile = tile_queries(cl_plan_limits(plan), a.queries), tiles = (a.queries + tile - 1) / tile;
+  int64_t tile = tile_queries(cl_plan_limits(plan), most_queries(graph, node)), tiles = (a.queries + tile - 1) / tile;
   const size_t global[3] = {(size_t)(a.batch * a.heads * tiles), 1, 1}, local[3] = {1, 1, 1};
   cl_launch *l = cl_plan_launch(plan, "attention_flash_cpu", 1, global, local, true);
   cl_arg_attention(plan, l, graph, node);
