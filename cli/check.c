@@ -65,12 +65,13 @@ static ph_status print_nodes(const ph_session *session, const totals *sum, ph_er
   return cli_table_print(&table, stdout, error);
 }
 
-/* What the table has no room for: the steps of fused nodes, and why others were refused or not fused. */
+/* What the table has no room for: what fused and merged nodes stand for, and why others were refused or left as they
+ * are. */
 static void print_remarks(const ph_session *session, const ph_device_entry *device) {
   for (uint32_t i = 0; i < ph_session_node_count(session); i++) {
     const ph_node_report *node = ph_session_node(session, i);
     if (node->members != NULL) {
-      printf("fused: %s takes the place of", node->path);
+      printf("%s: %s takes the place of", node->merged ? "merged" : "fused", node->path);
       for (uint32_t step = 0; node->members[step] != NULL; step++)
         printf("%s %s", step > 0 ? "," : "", node->members[step]);
       fputc('\n', stdout);
@@ -100,18 +101,22 @@ static json_t *dims_json(const ph_session *session) {
   return dims;
 }
 
+static const char *fate_text(ph_node_fate fate) {
+  return fate == PH_NODE_IS_VIEW ? "view" : fate == PH_NODE_IS_FOLDED ? "folded" : "run";
+}
+
 static json_t *nodes_json(const ph_session *session) {
   json_t *array = json_array();
   for (uint32_t i = 0; i < ph_session_node_count(session); i++) {
     const ph_node_report *node = ph_session_node(session, i);
-    array =
-        cli_json_append(array, json_pack("{so so so so so sI so so so so so so}", "path", cli_json_text(node->path),
-                                         "op", cli_json_text(node->op), "fused", cli_json_texts(node->members),
-                                         "output", cli_json_text(node->output_type), "flops",
-                                         cli_json_real(node->flops), "bytes", (json_int_t)node->bytes, "device",
-                                         cli_json_text(node->device), "variant", cli_json_text(node->variant), "reason",
-                                         cli_json_text(node->reason), "note", cli_json_text(node->note), "order",
-                                         cli_json_text(node->order), "shape_class", cli_json_text(node->shape_class)));
+    array = cli_json_append(
+        array, json_pack("{so so so sb ss so so sI so so so so so so}", "path", cli_json_text(node->path), "op",
+                         cli_json_text(node->op), "fused", cli_json_texts(node->members), "merged", node->merged,
+                         "fate", fate_text(node->fate), "output", cli_json_text(node->output_type), "flops",
+                         cli_json_real(node->flops), "bytes", (json_int_t)node->bytes, "device",
+                         cli_json_text(node->device), "variant", cli_json_text(node->variant), "reason",
+                         cli_json_text(node->reason), "note", cli_json_text(node->note), "order",
+                         cli_json_text(node->order), "shape_class", cli_json_text(node->shape_class)));
   }
   return array;
 }
@@ -182,7 +187,8 @@ const cli_command cli_check = {
     .options = CLI_DEVICE | CLI_WEIGHTS | CLI_INPUT | CLI_DIM | CLI_RANDOM | CLI_FALLBACK | CLI_COMMON,
     .summary = "show shapes, costs and who would run each node; run nothing",
     .text =
-        "Lists each node with its op, output, FLOPs, bytes, device and variant, or why the device refuses it; then\n"
-        "fused groups, sums and memory.  Runs nothing.  Exits with 3 where a node is refused and nobody takes it.",
+        "Lists each node with its op, output, FLOPs, bytes, device and variant, or why the device refuses it; a view\n"
+        "costs nothing, what is folded is computed here and now.  Then what was fused and merged, what was not and\n"
+        "why, sums and memory.  Runs nothing.  Exits with 3 where a node is refused and nobody takes it.",
     .run = run,
 };

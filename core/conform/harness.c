@@ -1,5 +1,6 @@
 #include "conform/harness.h"
 
+#include <polyhead/node.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,19 +125,53 @@ static void check_guards(const harness *h, ph_harness_result *out) {
   }
 }
 
-static ph_status fetch(const harness *h, const ph_net *net, ph_harness_result *out, bool first) {
+/* How the device wrote storage `s`. */
+static const ph_tensor_desc *desc_of(const harness *h, uint32_t s) {
+  uint32_t t = 0;
+  while (h->lowered->tensor_storage[t] != s) t++;
+  return h->lowered->graph.tensors[t];
+}
+
+/* Takes the elements out of a storage, dense, and leaves `poison` in their places: what then is not poison lay between
+ * them and was written all the same. */
+static bool take_elements(const ph_tensor_desc *desc, unsigned char *from, uint64_t bytes, int poison,
+                          unsigned char *to) {
+  int64_t index[PH_MAX_RANK] = {0}, count = ph_desc_count(desc);
+  size_t size = ph_dtype_size(desc->dtype);
+  if (ph_desc_is_dense(desc)) {
+    memcpy(to, from, bytes);
+    return true;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    int64_t at = 0;
+    for (uint32_t k = 0; k < desc->rank; k++) at += index[k] * desc->strides[k];
+    memcpy(to + (size_t)i * size, from + (size_t)at * size, size);
+    memset(from + (size_t)at * size, poison, size);
+    for (uint32_t k = desc->rank; k-- > 0 && ++index[k] == desc->dims[k];) index[k] = 0;
+  }
+  for (uint64_t i = 0; i < bytes; i++)
+    if (from[i] != poison) return false;
+  return true;
+}
+
+static ph_status fetch(const harness *h, const ph_net *net, ph_harness_result *out, int round) {
   for (uint32_t s = 0; s < h->lowered->storage_count; s++) {
     const ph_storage *storage = &h->lowered->storages[s];
     if (storage->kind != PH_TENSOR_OUTPUT) continue;
-    if (first) {
-      const ph_type *type = &net->values[storage->value].type;
-      int64_t dims[PH_MAX_RANK];
-      for (uint32_t i = 0; i < type->rank; i++) dims[i] = type->dims[i].value;
-      PH_TRY(ph_tensor_create(type->dtype, type->rank, dims, &out->got[s], h->error));
-      if (storage->bytes > 0) memcpy(out->got[s]->data, h->images[s] + h->guard, storage->bytes);
-    } else if (storage->bytes > 0 && memcmp(out->got[s]->data, h->images[s] + h->guard, storage->bytes) != 0) {
-      out->same_bits = false;
+    const ph_type *type = &net->values[storage->value].type;
+    int64_t dims[PH_MAX_RANK];
+    for (uint32_t i = 0; i < type->rank; i++) dims[i] = type->dims[i].value;
+    ph_tensor *got;
+    PH_TRY(ph_tensor_create(type->dtype, type->rank, dims, &got, h->error));
+    if (storage->bytes > 0 &&
+        !take_elements(desc_of(h, s), h->images[s] + h->guard, storage->bytes, poison_bytes[round], got->data))
+      out->overrun = out->overrun == PH_NONE ? s : out->overrun;
+    if (round == 0) {
+      out->got[s] = got;
+      continue;
     }
+    if (got->bytes > 0 && memcmp(out->got[s]->data, got->data, got->bytes) != 0) out->same_bits = false;
+    ph_tensor_release(got);
   }
   return PH_OK;
 }
@@ -149,7 +184,7 @@ static ph_status run_twice(harness *h, ph_program_cache *programs, const ph_net 
   for (int round = 0; round < ROUNDS; round++) {
     PH_TRY(run_once(h, poison_bytes[round]));
     check_guards(h, out);
-    PH_TRY(fetch(h, net, out, round == 0));
+    PH_TRY(fetch(h, net, out, round));
   }
   return PH_OK;
 }

@@ -15,7 +15,7 @@ typedef struct trial {
   ph_judge *judge;
   uint32_t node;
   ph_reference_step step;
-  ph_lowered *strided;       /* the same node with inputs that do not lie dense; NULL: they do */
+  ph_lowered *strided;       /* the same node with operands that do not lie dense; NULL: they do */
   unsigned char **scattered; /* by storage of it: the inputs as they then lie */
   ph_support support;        /* as the node is handed to the device */
   ph_harness_result result;
@@ -88,14 +88,24 @@ static unsigned char *scatter(const ph_type *type, const void *dense, uint64_t b
   return to;
 }
 
-/* The node with inputs that do not lie dense; *out_refused: the device does not take it so. */
-static ph_status lie_strided(trial *t, bool *out_refused) {
+static ph_status lower_strided(trial *t, ph_lower_mode mode, bool *out_refused) {
   ph_judge *j = t->judge;
   const ph_open_device *device = j->placements[t->node].device;
-  PH_TRY(ph_lower(j->net, &j->net->nodes[t->node], 1, PH_LOWER_STRIDED, &t->strided, t->error));
+  ph_lowered_destroy(t->strided);
+  t->strided = NULL;
+  PH_TRY(ph_lower(j->net, &j->net->nodes[t->node], 1, mode, &t->strided, t->error));
   t->support = (ph_support){.struct_size = sizeof(t->support)};
   PH_TRY(device->backend->supports(device->device, &t->strided->graph, 0, &t->support, t->error));
   *out_refused = !t->support.supported;
+  return PH_OK;
+}
+
+/* The node with inputs that do not lie dense, and a result that does not where the device takes that, too;
+ * *out_refused: it does not take it so. */
+static ph_status lie_strided(trial *t, bool *out_refused) {
+  ph_judge *j = t->judge;
+  PH_TRY(lower_strided(t, PH_LOWER_SPREAD, out_refused));
+  if (*out_refused) PH_TRY(lower_strided(t, PH_LOWER_STRIDED, out_refused));
   t->scattered = ph_new_array(t->strided->storage_count, sizeof(*t->scattered));
   if (t->scattered == NULL) return ph_fail_memory(t->error);
   for (uint32_t s = 0; s < t->strided->storage_count && !*out_refused; s++) {

@@ -9,13 +9,13 @@
 #include "runtime/session.h"
 
 /* What a vertex looks like. */
-typedef enum look { INPUT, STATE, NUMBER, WEIGHT, PLAIN_NODE, FUSED_NODE, MOVED_NODE, OUTPUT, LOOKS } look;
+typedef enum look { INPUT, STATE, NUMBER, WEIGHT, PLAIN_NODE, FUSED_NODE, MOVED_NODE, IDLE_NODE, OUTPUT, LOOKS } look;
 
 /* One way of writing a drawing down. */
 typedef struct language {
   void (*begin)(ph_text *to, const char *title);
-  /* `lines`: parts of a label, NULL-terminated. */
-  void (*vertex)(ph_text *to, look how, char kind, uint32_t number, const char *const *lines);
+  /* `lines`: parts of a label, NULL-terminated.  `note`: what there is to say of it, or NULL. */
+  void (*vertex)(ph_text *to, look how, char kind, uint32_t number, const char *const *lines, const char *note);
   void (*edge)(ph_text *to, char from_kind, uint32_t from, char to_kind, uint32_t number, const char *label);
   void (*end)(ph_text *to);
 } language;
@@ -39,7 +39,7 @@ static void dot_begin(ph_text *to, const char *title) {
                   "  edge [fontname=\"sans-serif\", fontsize=9, color=\"#666666\"];\n");
 }
 
-static void dot_vertex(ph_text *to, look how, char kind, uint32_t number, const char *const *lines) {
+static void dot_vertex(ph_text *to, look how, char kind, uint32_t number, const char *const *lines, const char *note) {
   static const char *const shapes[LOOKS] = {
       [INPUT] = "shape=ellipse, style=filled, fillcolor=\"#e8f1fb\"",
       [STATE] = "shape=cylinder, style=filled, fillcolor=\"#f3ecf8\"",
@@ -48,6 +48,7 @@ static void dot_vertex(ph_text *to, look how, char kind, uint32_t number, const 
       [PLAIN_NODE] = "shape=box, style=rounded",
       [FUSED_NODE] = "shape=box, peripheries=2, style=\"rounded,filled\", fillcolor=\"#fdf3d8\"",
       [MOVED_NODE] = "shape=box, style=\"rounded,dashed\"",
+      [IDLE_NODE] = "shape=box, style=\"rounded,dotted\", fontcolor=\"#666666\"",
       [OUTPUT] = "shape=ellipse, style=filled, fillcolor=\"#e4f3e4\"",
   };
   ph_text_add(to, "  %c%u [%s, label=\"", kind, number, shapes[how]);
@@ -55,7 +56,13 @@ static void dot_vertex(ph_text *to, look how, char kind, uint32_t number, const 
     if (i > 0) ph_text_add(to, "\\n");
     dot_text(to, lines[i]);
   }
-  ph_text_add(to, "\"];\n");
+  ph_text_add(to, "\"");
+  if (note != NULL) {
+    ph_text_add(to, ", tooltip=\"");
+    dot_text(to, note);
+    ph_text_add(to, "\"");
+  }
+  ph_text_add(to, "];\n");
 }
 
 static void dot_edge(ph_text *to, char from_kind, uint32_t from, char to_kind, uint32_t number, const char *label) {
@@ -88,15 +95,22 @@ static void mermaid_begin(ph_text *to, const char *title) {
   ph_text_add(to, "\"\n---\nflowchart TD\n");
 }
 
-static void mermaid_vertex(ph_text *to, look how, char kind, uint32_t number, const char *const *lines) {
+static void mermaid_vertex(ph_text *to, look how, char kind, uint32_t number, const char *const *lines,
+                           const char *note) {
   static const char *const brackets[LOOKS][2] = {
-      [INPUT] = {"([", "])"},    [STATE] = {"[(", ")]"},      [NUMBER] = {"([", "])"},   [WEIGHT] = {"([", "])"},
-      [PLAIN_NODE] = {"[", "]"}, [FUSED_NODE] = {"[[", "]]"}, [MOVED_NODE] = {"[", "]"}, [OUTPUT] = {"([", "])"},
+      [INPUT] = {"([", "])"},    [STATE] = {"[(", ")]"},    [NUMBER] = {"([", "])"},
+      [WEIGHT] = {"([", "])"},   [PLAIN_NODE] = {"[", "]"}, [FUSED_NODE] = {"[[", "]]"},
+      [MOVED_NODE] = {"[", "]"}, [IDLE_NODE] = {"(", ")"},  [OUTPUT] = {"([", "])"},
   };
   ph_text_add(to, "  %c%u%s\"", kind, number, brackets[how][0]);
   for (uint32_t i = 0; lines[i] != NULL; i++) {
     if (i > 0) ph_text_add(to, "<br/>");
     mermaid_text(to, lines[i]);
+  }
+  if (note != NULL) { /* it has no tooltips without a script */
+    ph_text_add(to, "<br/><i>");
+    mermaid_text(to, note);
+    ph_text_add(to, "</i>");
   }
   ph_text_add(to, "\"%s\n", brackets[how][1]);
 }
@@ -135,11 +149,11 @@ static void draw_outside(drawing *d, uint32_t value) {
              : v->kind == PH_TENSOR_STATE ? STATE
              : v->type.rank == 0          ? NUMBER
                                           : WEIGHT;
-  if (!d->drawn[value]) d->in->vertex(&d->text, how, VALUE, value, (const char *[]){v->path, NULL});
+  if (!d->drawn[value]) d->in->vertex(&d->text, how, VALUE, value, (const char *[]){v->path, NULL}, NULL);
   d->drawn[value] = true;
 }
 
-/* "scores, masked, weights, mixed": the steps that a fused node stands for. */
+/* "scores, masked, weights, mixed": what a fused or merged node stands for. */
 static void list_steps(const ph_net_node *node, ph_text *out) {
   for (uint32_t i = 0; i < node->step_count; i++) {
     const char *path = node->steps[i]->path, *dot_at = strrchr(path, '.');
@@ -152,14 +166,16 @@ static void draw_node(drawing *d, uint32_t index) {
   const ph_placement *placement = &d->plan->placements[index];
   ph_text steps = {0}, op = {0};
   list_steps(node, &steps);
-  bool elsewhere = placement->device != d->session->device;
+  bool elsewhere = placement->device != d->session->device, idle = node->way != PH_NODE_RUNS;
   ph_text_add(&op, "%s%s%s", node->op->name, elsewhere ? " on " : "",
-              !elsewhere                  ? ""
-              : placement->device == NULL ? "no device"
-                                          : placement->device->entry->spec);
+              node->way == PH_NODE_VIEW     ? ", a view"
+              : node->way == PH_NODE_FOLDED ? ", folded"
+              : !elsewhere                  ? ""
+              : placement->device == NULL   ? "no device"
+                                            : placement->device->entry->spec);
   const char *lines[] = {node->path, op.data, steps.data, NULL};
-  look how = node->step_count > 0 ? FUSED_NODE : elsewhere ? MOVED_NODE : PLAIN_NODE;
-  d->in->vertex(&d->text, how, NODE, index, lines);
+  look how = idle ? IDLE_NODE : node->step_count > 0 ? FUSED_NODE : elsewhere ? MOVED_NODE : PLAIN_NODE;
+  d->in->vertex(&d->text, how, NODE, index, lines, node->note);
   d->text.failed = d->text.failed || steps.failed || op.failed;
   ph_text_free(&steps);
   ph_text_free(&op);
@@ -181,7 +197,7 @@ static void draw_results(drawing *d) {
     type_of(&d->plan->net->values[value], label, sizeof(label));
     bool outside = d->makers[value] == PH_NONE;
     if (outside) draw_outside(d, value);
-    d->in->vertex(&d->text, OUTPUT, RESULT, i, (const char *[]){d->session->outputs[i].alias, NULL});
+    d->in->vertex(&d->text, OUTPUT, RESULT, i, (const char *[]){d->session->outputs[i].alias, NULL}, NULL);
     d->in->edge(&d->text, outside ? VALUE : NODE, outside ? value : d->makers[value], RESULT, i, label);
   }
 }

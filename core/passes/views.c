@@ -252,11 +252,10 @@ static const char *try_forward(const ph_net *net, ph_net_node *node) {
   return NULL;
 }
 
-/* Ops whose kernels may write rows that lie apart; others are offered a dense place alone. */
-static bool writes_strided(const ph_net_node *node) {
+bool ph_writes_strided(const ph_op *op) {
   static const char *const names[] = {"linear", "fused_linear", "matmul", "weighted_sum", "attention"};
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-    if (is_op(node, names[i])) return true;
+    if (strcmp(op->name, names[i]) == 0) return true;
   return false;
 }
 
@@ -279,7 +278,8 @@ static bool try_backward(const ph_net *net, ph_net_node *node, ph_net_node *cons
   for (uint32_t n = 0; n < net->node_count; n++) /* other views of it count on where it lies now */
     if (net->nodes[n]->way == PH_NODE_VIEW && net->nodes[n]->inputs[0] == x) return false;
   layout at = ph_value_layout_of(net, node->outputs[0]);
-  if (!backward(net, node, &at) || (!writes_strided(maker) && !is_dense(&at))) return false;
+  bool may_spread = ph_writes_strided(maker->op) && maker->outputs[0] == x;
+  if (!backward(net, node, &at) || (!may_spread && !is_dense(&at))) return false;
   net->values[x].move = node;
   return true;
 }

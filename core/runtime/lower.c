@@ -106,11 +106,19 @@ static bool is_lifted(const ph_net_node *node) {
          (strcmp(node->op->name, "softmax") != 0 || node->inputs[1] != PH_NONE);
 }
 
+/* Whether a value lies as ph_strided_layout() says. */
+static bool is_strided_input(const ph_net_value *value, ph_lower_mode mode) {
+  return (mode == PH_LOWER_STRIDED || mode == PH_LOWER_SPREAD) && value->kind != PH_TENSOR_CONSTANT;
+}
+static bool is_strided_output(const ph_net_node *node, uint32_t slot, ph_lower_mode mode) {
+  return mode == PH_LOWER_SPREAD && slot == 0 && ph_writes_strided(node->op);
+}
+
 static view input_view(const ph_net *net, const ph_net_node *node, uint32_t role, ph_lower_mode mode) {
   const ph_net_value *value = &net->values[node->inputs[role]];
   const ph_type *type = &value->type;
   const ph_type *first = &net->values[node->inputs[0]].type, *y = &net->values[node->outputs[0]].type;
-  bool strided = mode == PH_LOWER_STRIDED && value->kind != PH_TENSOR_CONSTANT;
+  bool strided = is_strided_input(value, mode);
   view v = mode == PH_LOWER_RUN ? run_view(net, node->inputs[role]) : strided ? strided_view(type) : dense_view(type);
   switch (node->op->layout) {
   case PH_LAYOUT_BROADCAST:
@@ -146,7 +154,8 @@ static view input_view(const ph_net *net, const ph_net_node *node, uint32_t role
 
 static view output_view(const ph_net *net, const ph_net_node *node, uint32_t slot, ph_lower_mode mode) {
   const ph_type *type = &net->values[node->outputs[slot]].type;
-  view v = mode == PH_LOWER_RUN ? run_view(net, node->outputs[slot]) : dense_view(type);
+  bool strided = is_strided_output(node, slot, mode);
+  view v = mode == PH_LOWER_RUN ? run_view(net, node->outputs[slot]) : strided ? strided_view(type) : dense_view(type);
   if (node->op->layout == PH_LAYOUT_MATMUL) {
     const ph_type *a = &net->values[node->inputs[0]].type, *b = &net->values[node->inputs[1]].type;
     if (b->rank == 1) insert_axis(&v, v.rank);
@@ -182,7 +191,8 @@ static uint64_t bytes_of(const ph_type *type) {
   return (uint64_t)count * ph_dtype_size(type->dtype);
 }
 
-static ph_status add_storage(builder *b, uint32_t value, ph_tensor_kind kind, uint32_t node, uint32_t *out) {
+static ph_status add_storage(builder *b, uint32_t value, ph_tensor_kind kind, bool strided, uint32_t node,
+                             uint32_t *out) {
   ph_storage *storage = ph_arena_push(&b->lowered->arena, &b->lowered->storages, &b->lowered->storage_count,
                                       &b->storage_capacity, sizeof(*storage));
   if (storage == NULL) return ph_fail_memory(b->error);
@@ -194,7 +204,7 @@ static ph_status add_storage(builder *b, uint32_t value, ph_tensor_kind kind, ui
                           .last = node,
                           .next = b->net->values[value].next};
   int64_t strides[PH_MAX_RANK];
-  if (b->mode == PH_LOWER_STRIDED && kind == PH_TENSOR_INPUT && storage->bytes > 0)
+  if (strided && storage->bytes > 0)
     storage->bytes = (uint64_t)ph_strided_layout(type, strides) * ph_dtype_size(type->dtype);
   *out = b->lowered->storage_count - 1;
   return PH_OK;
@@ -217,7 +227,7 @@ static ph_tensor_kind kind_of(const builder *b, uint32_t value, bool written) {
 }
 
 /* The storage of a value as node number `node` sees it. */
-static ph_status find_storage(builder *b, uint32_t seen, bool written, uint32_t node, uint32_t *out) {
+static ph_status find_storage(builder *b, uint32_t seen, bool written, bool strided, uint32_t node, uint32_t *out) {
   uint32_t value = memory_of(b, seen);
   const ph_net_value *v = &b->net->values[value];
   bool constant = v->kind == PH_TENSOR_CONSTANT; /* one tensor may be several values: weights that are shared */
@@ -228,7 +238,7 @@ static ph_status find_storage(builder *b, uint32_t seen, bool written, uint32_t 
       *out = i;
       return PH_OK;
     }
-  return add_storage(b, value, kind_of(b, value, written), node, out);
+  return add_storage(b, value, kind_of(b, value, written), strided, node, out);
 }
 
 static ph_tensor_desc *push_desc(builder *b, ph_tensor_desc ***items, uint32_t *count, uint32_t *capacity) {
@@ -238,13 +248,14 @@ static ph_tensor_desc *push_desc(builder *b, ph_tensor_desc ***items, uint32_t *
   return *slot;
 }
 
-static ph_status add_tensor(builder *b, uint32_t value, const view *v, bool written, uint32_t node, uint32_t *out) {
+static ph_status add_tensor(builder *b, uint32_t value, const view *v, bool written, bool strided, uint32_t node,
+                            uint32_t *out) {
   const ph_net_value *source = &b->net->values[value];
   uint64_t offset = 0;
   if (b->mode == PH_LOWER_RUN)
     offset = (uint64_t)ph_value_layout_of(b->net, value).offset * ph_dtype_size(source->type.dtype);
   uint32_t storage;
-  PH_TRY(find_storage(b, value, written, node, &storage));
+  PH_TRY(find_storage(b, value, written, strided, node, &storage));
   for (uint32_t i = 0; i < b->tensor_count; i++)
     if (b->lowered->tensor_storage[i] == storage && b->lowered->tensor_offset[i] == offset &&
         same_view(b->tensors[i], v)) {
@@ -307,7 +318,8 @@ static ph_status lower_node(builder *b, const ph_net_node *node, uint32_t index,
     inputs[i] = PH_NONE;
     if (node->inputs[i] == PH_NONE) continue;
     view v = input_view(b->net, node, i, b->mode);
-    PH_TRY(add_tensor(b, node->inputs[i], &v, false, index, &inputs[i]));
+    bool strided = is_strided_input(&b->net->values[node->inputs[i]], b->mode);
+    PH_TRY(add_tensor(b, node->inputs[i], &v, false, strided, index, &inputs[i]));
   }
   for (uint32_t i = 0; i < node->output_count; i++) {
     uint32_t value = node->outputs[i];
@@ -316,7 +328,7 @@ static ph_status lower_node(builder *b, const ph_net_node *node, uint32_t index,
     bool optional = node->op->outputs != NULL && node->op->outputs[i].optional;
     if (optional && !wanted) continue;
     view v = output_view(b->net, node, i, b->mode);
-    PH_TRY(add_tensor(b, value, &v, true, index, &outputs[i]));
+    PH_TRY(add_tensor(b, value, &v, true, is_strided_output(node, i, b->mode), index, &outputs[i]));
   }
   *out = (ph_node){.struct_size = sizeof(*out),
                    .op = node->op->name,

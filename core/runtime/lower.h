@@ -25,9 +25,10 @@ typedef struct ph_lowered {
 } ph_lowered;
 
 typedef enum ph_lower_mode {
-  PH_LOWER_RUN,    /* values flow from node to node */
-  PH_LOWER_APART,  /* every node has inputs and outputs of its own, so that each can be fed and judged alone */
-  PH_LOWER_STRIDED /* the same, and inputs lie as ph_strided_layout() says instead of dense */
+  PH_LOWER_RUN,     /* values flow from node to node */
+  PH_LOWER_APART,   /* every node has inputs and outputs of its own, so that each can be fed and judged alone */
+  PH_LOWER_STRIDED, /* the same, and inputs lie as ph_strided_layout() says instead of dense */
+  PH_LOWER_SPREAD   /* the same, and so does the first output of an op that may be offered that (passes/views.h) */
 } ph_lower_mode;
 
 /* The strides of a value that lies in a larger tensor: rows padded, and the two axes before the last in the other

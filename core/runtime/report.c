@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "passes/merge.h"
 #include "runtime/peak.h"
 #include "runtime/session.h"
 
@@ -68,6 +69,7 @@ const ph_node_report *ph_session_node(const ph_session *session, uint32_t index)
                                               : PH_NODE_IS_RUN,
         .order = chosen ? placement->support.order : NULL,
         .shape_class = chosen ? placement->support.shape_class : NULL,
+        .merged = ph_is_merged(node),
     };
   report->start_ns = plan->times[index].start_ns;
   report->end_ns = plan->times[index].end_ns;

@@ -183,6 +183,7 @@ typedef struct ph_node_report {
   ph_node_fate fate;
   const char *order, *shape_class; /* where the order of the backend's variants comes from and what it hangs on, as
                                       ph_support says; NULL where it says nothing */
+  bool merged; /* its members are not steps but neighbours: it gives the values of all of them side by side */
 } ph_node_report;
 PH_API uint32_t ph_session_node_count(const ph_session *session);
 PH_API const ph_node_report *ph_session_node(const ph_session *session, uint32_t index);
