@@ -73,6 +73,9 @@ static const ph_backend backend = {PH_BACKEND_HEADER,
                                    outsider_execute,
                                    outsider_finish,
                                    NULL,
+                                   NULL,
+                                   NULL,
+                                   NULL,
                                    NULL};
 
 const ph_backend *ph_backend_query(uint32_t host_abi_version) {
