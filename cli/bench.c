@@ -245,11 +245,16 @@ const cli_command cli_bench = {
                CLI_LIST | CLI_WARMUP | CLI_ITERS | CLI_PLOT | CLI_COMMON,
     .summary = "measure how fast configs run on devices",
     .text =
-        "Runs each config, and each case of a suite (the library's own without any), on each device again and again:\n"
-        "the devices in turn, round by round.  One row for each: prepare (shapes, packed weights, compiled kernels),\n"
-        "the first run, then the median, the 10th and 90th percentile of the others, as a caller sees them; inside,\n"
-        "the device's own times of its nodes added up; rates by the op table's FLOPs and bytes over the median; the\n"
-        "CPU time of one run, all threads; buffers and workspace; the variant of the node with the most FLOPs.\n"
+        "Runs each config, and each case of a suite (without any: of the library's own; bench_linear names one of "
+        "them),\n"
+        "on each device again and again, the devices in turn, round by round.  One row for each: prepare (shapes, "
+        "packed\n"
+        "weights, compiled kernels), the first run, then the median, the 10th and 90th percentile of the others, as a\n"
+        "caller sees them; inside, the device's own times of its nodes added up; rates by the op table's FLOPs and "
+        "bytes\n"
+        "over the median, and their shares of the multiply-adds and the reading that the device was measured to "
+        "reach;\n"
+        "the CPU time of one run, all threads; buffers and workspace; the variant of the node with the most FLOPs.\n"
         "Outputs are filled with NaN before each run and must come out as the first ones.  Exits with 1 where not.",
     .run = run,
 };

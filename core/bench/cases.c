@@ -1,5 +1,8 @@
 #include "bench/cases.h"
 
+#include <string.h>
+#include <unistd.h>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "config/load_text.h"
@@ -43,9 +46,18 @@ static ph_status add_suite(ph_bench_cases *cases, ph_arena *arena, const char *p
   return PH_OK;
 }
 
+/* "bench_linear" is the suite of that name that comes with the library, where no file is called so. */
+static const char *find_file(ph_arena *arena, const char *path) {
+  if (strchr(path, '/') != NULL || access(path, F_OK) == 0) return path;
+  const char *folder = ph_suites_folder(arena);
+  const char *own = folder != NULL ? ph_arena_text(arena, "%s/%s.yaml", folder, path) : NULL;
+  return own != NULL && access(own, F_OK) == 0 ? own : path;
+}
+
 static ph_status add_file(ph_bench_cases *cases, ph_arena *arena, const char *path, unsigned set, const char *filter,
                           ph_error *error) {
   bool suite;
+  path = find_file(arena, path);
   PH_TRY(is_suite_file(path, &suite, error));
   if (suite) return add_suite(cases, arena, path, set, filter, error);
   if (filter != NULL && !ph_case_matches(filter, path)) return PH_OK;

@@ -27,6 +27,8 @@ expect 0 '' bench suite.yaml --list
 [ "$(cat "$out")" = 'small/n=3' ] || fail "--list: $(cat "$out")"
 expect 0 '' bench suite.yaml -d reference -d reference --iters 1 --set full --json
 answers '[e["case"] for e in d["results"]]' "['small/n=3', 'small/n=3', 'small/n=5', 'small/n=5']"
+expect 0 '' bench bench_linear --list
+grep -q '^linear.square/' "$out" && ! grep -qv '^linear\|^matmul' "$out" || fail "bench_linear: $(cat "$out")"
 expect 0 '' bench --list --json
 answers '{"linear", "attention", "layer"} <= {name.split(".")[0] for name in d["cases"]}' True
 # A case that is no config costs no other case its figures.
