@@ -178,15 +178,36 @@ static ph_status weigh_views(const placer *p, ph_net_node *node, const ph_suppor
   return *out != NULL ? PH_OK : ph_fail_memory(p->error);
 }
 
+/* Keys or values of an attention on a CPU that are a view whose rows lie apart, where so many queries read them that it
+ * pays to bring the rows of a head together first: docs/performance.md.  PH_NONE if there are none. */
+static uint32_t find_loose_rows(const placer *p, const ph_net_node *node) {
+  enum { K = 1, V = 2, LEAST_QUERIES = 768 };
+  if (p->device->limits.kind != PH_DEVICE_CPU || strcmp(node->op->name, "attention") != 0) return PH_NONE;
+  const ph_type *q = &p->net->values[node->inputs[0]].type;
+  if (q->dims[q->rank - 2].value < LEAST_QUERIES) return PH_NONE;
+  for (uint32_t role = K; role <= V; role++) {
+    if (p->net->values[node->inputs[role]].move == NULL) continue;
+    ph_value_layout at = ph_value_layout_of(p->net, node->inputs[role]);
+    if (at.strides[at.rank - 2].value != at.dims[at.rank - 1].value) return node->inputs[role];
+  }
+  return PH_NONE;
+}
+
 /* Takes a view of the node back where it should not have one; *at is then the next node to look at. */
 static ph_status settle_views(placer *p, uint32_t *at, const ph_support *support, bool *out_changed) {
   ph_net_node *node = p->net->nodes[*at];
   uint32_t view = find_view(p, node, false);
   const char *reason = NULL;
   if (view != PH_NONE) PH_TRY(weigh_views(p, node, support, &reason));
+  uint32_t odd = find_view(p, node, true), loose = reason == NULL ? find_loose_rows(p, node) : PH_NONE;
+  if (loose != PH_NONE) {
+    view = loose;
+    reason = ph_arena_text(&p->net->arena, "the many queries of '%s' find the rows of a head sooner side by side",
+                           node->path);
+    if (reason == NULL) return ph_fail_memory(p->error);
+  }
   *out_changed = reason != NULL;
   if (reason == NULL) return PH_OK;
-  uint32_t odd = find_view(p, node, true);
   ph_net_node *move = p->net->nodes[number_of(p->net, p->net->values[odd != PH_NONE ? odd : view].move)];
   return take_back(p, move, reason, at);
 }

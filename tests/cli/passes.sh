@@ -88,6 +88,14 @@ shows '^note: active: the value before it is wanted, so the linear stays apart$'
 expect 0 '' graph inside.yaml -d reference
 shows 'tooltip="its result is wanted as it is"'
 
+# Where many queries read them, keys and values are brought together on a CPU.
+expect 0 '' check layer.yaml -d reference --dim s=767
+! grep -q 'split_heads.*double' "$out" || fail "heads are copied for 767 queries"
+expect 0 '' check layer.yaml -d reference --dim s=768
+shows "^note: k_heads: the many queries of 'mixed' find the rows of a head sooner side by side$"
+shows '^q_heads .* view$'
+shows '^v_heads .* double$'
+
 # A device that takes dense tensors alone gets copies, and says for whom; its linears are not merged for nothing.
 if has_device blas; then
   expect 0 '' check layer.yaml -d blas

@@ -12,17 +12,36 @@ static side side_of(const ph_tensor_desc *tensor) {
   return (side){.axes = cl_axes_of(&tensor, 1, 0, tensor->rank)};
 }
 
+/* How many elements one after the other lie so on both sides, wherever a run of them begins. */
+static int64_t run_length(const cl_axes *x, const cl_axes *y) {
+  if (x->strides[0][x->rank - 1] != 1 || y->strides[0][y->rank - 1] != 1) return 1;
+  int64_t a = x->dims[x->rank - 1], b = y->dims[y->rank - 1];
+  while (b != 0) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
 static void copy(cl_plan_node *plan, uint32_t from, uint32_t to, side x, side y) {
+  enum { PIECE = 1024, SHORTEST_RUN = 16 };
   int64_t count = cl_axes_count(&y.axes);
   if (count == 0) return;
-  cl_launch *l = cl_launch_items(plan, "copy", count, 1, 1);
+  cl_axes_fold(&x.axes);
+  cl_axes_fold(&y.axes);
+  int64_t run = run_length(&x.axes, &y.axes);
+  bool runs = cl_plan_limits(plan)->is_cpu && run >= SHORTEST_RUN;
+  cl_launch *l = runs ? cl_launch_items(plan, "copy_runs", count / run, (run + PIECE - 1) / PIECE, 1)
+                      : cl_launch_items(plan, "copy", count, 1, 1);
   cl_arg_tensor(l, from);
   cl_arg_tensor(l, to);
   cl_arg_axes(l, plan, &x.axes);
   cl_arg_long(l, x.start);
   cl_arg_axes(l, plan, &y.axes);
   cl_arg_long(l, y.start);
-  cl_arg_long(l, count);
+  cl_arg_long(l, runs ? count / run : count);
+  if (runs) cl_arg_long(l, run);
 }
 
 static ph_status copy_all(cl_plan_node *plan, const ph_node *node, side x, side y, ph_error *error) {
