@@ -152,7 +152,9 @@ tiles(__global const TYPE(IN0) * a, ulong a_first,
   int rank = (int)shape[BATCH_RANK];
   a += a_first + offset_of(axes, rank, A, batch);
   y_first += offset_of(axes, rank, Y, batch);
+#ifdef HAS_RESIDUAL /* else the table has no strides of it */
   residual_first += offset_of(axes, rank, RESIDUAL, batch);
+#endif
   ulong n = get_global_id(1) * TILE_COLUMNS;
 #ifdef IN_PLACE
   b += b_first + offset_of(axes, rank, B, batch);
