@@ -70,6 +70,9 @@ static void build_all(build_queue *work) {
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   size_t count = 0, most = work->count < MAX_THREADS ? work->count : MAX_THREADS;
   if (cores >= 1 && (size_t)cores < most) most = (size_t)cores;
+  /* Drivers for CPUs compile in this process, with little to gain (PoCL: one at a time), and Oclgrind's compiler crashes
+   * where two threads call it. */
+  if (work->device->limits.is_cpu) most = 1;
   while (count + 1 < most && pthread_create(&threads[count], NULL, build_some, work) == 0) count++;
   build_some(work);
   while (count > 0) pthread_join(threads[--count], NULL);
