@@ -19,6 +19,13 @@ fail() {
   failures=$((failures + 1))
 }
 
+# skip REASON...: ends the test as skipped; as failed where all devices are required.
+skip() {
+  printf 'SKIPPED: %s\n' "$*"
+  [ -z "${POLYHEAD_TEST_REQUIRE_DEVICES-}" ] || { printf 'FAILED: POLYHEAD_TEST_REQUIRE_DEVICES is set\n'; exit 1; }
+  exit 77
+}
+
 # expect CODE PATTERN WORD...: `polyhead WORD...` exits with CODE, and its standard error has a line that matches PATTERN
 # (an empty one: has nothing).  Leaves the streams in $out and $err.
 expect() {
