@@ -98,10 +98,17 @@ static void run_linear(peer_work *work, int way) {
     cblas_sgemv(CblasRowMajor, CblasTrans, k, n, 1, work->w, n, work->x, 1, 0, work->y, 1);
 }
 
+/* The C library has expf() in vectors, too, and says so to compilers under -ffast-math alone. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+extern float expf(float) __attribute__((simd("notinbranch")));
+#endif
+
 /* Left unscaled: 1 / sum goes into the rows of the output, which are shorter. */
 static float softmax_row(float *row, int count) {
   float most = row[0], sum = 0;
+#pragma omp simd reduction(max : most)
   for (int i = 1; i < count; i++) most = row[i] > most ? row[i] : most;
+#pragma omp simd reduction(+ : sum)
   for (int i = 0; i < count; i++) {
     row[i] = expf(row[i] - most);
     sum += row[i];
