@@ -1,13 +1,6 @@
 /* What the variants of attention share: the table of extents and strides, which keys a run of queries may see, rows and
  * how they end. */
 
-#ifndef HAS_SINKS
-#define IN7 F32
-#endif
-#ifndef HAS_LSE
-#define OUT1 F32
-#endif
-
 /* `shape`: these. */
 enum {
   QUERIES,

@@ -9,6 +9,26 @@
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
 
+/* An optional tensor that is not there still has two parameters, which nobody reads. */
+#ifndef IN1
+#define IN1 F32
+#endif
+#ifndef IN2
+#define IN2 F32
+#endif
+#ifndef IN3
+#define IN3 F32
+#endif
+#ifndef IN7
+#define IN7 F32
+#endif
+#ifndef OUT1
+#define OUT1 F32
+#endif
+#ifndef OUT2
+#define OUT2 F32
+#endif
+
 /* ---- elements: TYPE(IN0) is what memory holds, BITS(IN0) an unsigned integer as wide, for copying ---- */
 
 #define TYPE(role)       PASTE(type_, role)

@@ -2,19 +2,6 @@
  * rms_norm (-DRMS):  y = x / sqrt(mean(x^2) + eps) * weight
  * over the inner axes of x; one work-item for each of the other, outer, elements. */
 
-#ifndef HAS_WEIGHT
-#define IN1 F32
-#endif
-#ifndef HAS_BIAS
-#define IN2 F32
-#endif
-#ifndef HAS_MEAN
-#define OUT1 F32
-#endif
-#ifndef HAS_INV_STD
-#define OUT2 F32
-#endif
-
 /* Sums are made of eight lanes and of blocks, so that their error stays small over long rows. */
 #define BLOCK 512
 

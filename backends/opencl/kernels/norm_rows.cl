@@ -2,19 +2,6 @@
  * says what is computed and why so).  The row comes from memory once and stays in the first cache.  Four sums side by
  * side, because an addition takes as long as four begin. */
 
-#ifndef HAS_WEIGHT
-#define IN1 F32
-#endif
-#ifndef HAS_BIAS
-#define IN2 F32
-#endif
-#ifndef HAS_MEAN
-#define OUT1 F32
-#endif
-#ifndef HAS_INV_STD
-#define OUT2 F32
-#endif
-
 #define BLOCK (64 * WIDTH) /* as in softmax_rows.cl */
 
 enum { X, Y, MEAN, INV_STD }; /* operands of the outer axes */

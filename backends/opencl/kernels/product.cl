@@ -7,10 +7,6 @@
  * holds: selected, not multiplied.
  */
 
-#ifndef HAS_BIAS
-#define IN2 F32
-#endif
-
 /* `shape`: these, then the axes of the batch with the strides of a, b and y, and of the residual. */
 enum {
   ROWS,

@@ -17,13 +17,6 @@
  * sums, whose error grows with BLOCK + depth / BLOCK instead of the depth.  A shorter BLOCK costs time: each ends with
  * a mispredicted branch and a full pipeline to drain (256 steps: 10 % slower). */
 
-#ifndef HAS_BIAS
-#define IN2 F32
-#endif
-#ifndef HAS_RESIDUAL
-#define IN3 F32
-#endif
-
 /* `shape`: these, then the axes of the batch with the strides of a, b, y and the residual. */
 enum {
   ROWS,

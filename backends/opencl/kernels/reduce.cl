@@ -4,10 +4,6 @@
 #define BLOCK 512
 
 #ifdef MEAN
-#ifndef HAS_MASK
-#define IN1 BOOL
-#endif
-
 enum { X, Y, MASK }; /* operands of the axes */
 
 DEFINE_LOAD_EIGHT(eight_of_x, IN0)

@@ -5,13 +5,6 @@
  * always; a row with nothing allowed is all 0, its lse -inf or the sink; NaN or +inf among the scores makes the allowed
  * ones NaN. */
 
-#ifndef HAS_SINKS
-#define IN1 F32
-#endif
-#ifndef HAS_LSE
-#define OUT1 F32
-#endif
-
 /* Sums are made of eight lanes and of blocks, so that their error stays small over long rows. */
 #define BLOCK 512
 

@@ -3,13 +3,6 @@
  * The row comes from memory once, for its maximum; it is short enough for the caches afterwards.  Powers are kept in y
  * and divided there, unless y is of a half type: then they are made again. */
 
-#ifndef HAS_SINKS
-#define IN1 F32
-#endif
-#ifndef HAS_LSE
-#define OUT1 F32
-#endif
-
 /* Sums are made of lanes and of blocks, so that their error stays small over long rows. */
 #define BLOCK       (64 * WIDTH)
 #define F32_IS_KEPT (sizeof(TYPE(OUT0)) == sizeof(float))
