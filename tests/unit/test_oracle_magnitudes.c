@@ -362,8 +362,8 @@ static void test_norms(void **state) {
     }
 }
 
-/* Where the elements of a row nearly cancel, the error of the mean hangs on their size, not on the mean: an element near
- * the mean, and near 0, has it as its own. */
+/* Where the elements of a row nearly cancel, the error of the mean hangs on their size, not on the mean: an element
+ * near the mean, and near 0, has it as its own. */
 static void test_layer_norm_where_the_mean_vanishes(void **state) {
   (void)state;
   enum { ROWS = 400, COUNT = 256, LANES = 8 };
