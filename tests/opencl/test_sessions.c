@@ -79,6 +79,15 @@ static void run(fixture *f) {
   if (status != PH_OK) fail_msg("%s", f->error.message);
 }
 
+/* A session that ran once with an input of the config's size, which is the caller's to release. */
+static ph_tensor *start(fixture *f, bool unified) {
+  open_all(f, unified);
+  ph_tensor *x = tokens(256);
+  give(f, x);
+  run(f);
+  return x;
+}
+
 static void assert_calls(const char *entry, unsigned wanted) {
   if (stub->calls(entry) != wanted) fail_msg("%s: %u calls, not %u", entry, stub->calls(entry), wanted);
 }
@@ -97,10 +106,7 @@ static void a_repeated_run_launches_and_fetches(void **state) {
   (void)state;
   for (int unified = 0; unified < 2; unified++) {
     fixture f;
-    open_all(&f, unified != 0);
-    ph_tensor *x = tokens(256);
-    give(&f, x);
-    run(&f);
+    ph_tensor *x = start(&f, unified != 0);
     for (int i = 0; i < 3; i++) {
       stub->arm(NULL);
       run(&f);
@@ -119,10 +125,7 @@ static void a_repeated_run_launches_and_fetches(void **state) {
 static void a_kept_output_gets_a_successor(void **state) {
   (void)state;
   fixture f;
-  open_all(&f, true);
-  ph_tensor *x = tokens(256);
-  give(&f, x);
-  run(&f);
+  ph_tensor *x = start(&f, true);
   ph_tensor *kept = ph_tensor_retain(ph_session_output(f.session, 0)->tensor);
   run(&f);
   assert_ptr_not_equal(ph_session_output(f.session, 0)->tensor, kept);
@@ -138,10 +141,7 @@ static void an_input_given_again_counts_as_new(void **state) {
   (void)state;
   for (int unified = 0; unified < 2; unified++) {
     fixture f;
-    open_all(&f, unified != 0);
-    ph_tensor *x = tokens(256);
-    give(&f, x);
-    run(&f);
+    ph_tensor *x = start(&f, unified != 0);
     give(&f, x);
     stub->arm(NULL);
     run(&f);
@@ -197,10 +197,7 @@ static void a_failed_run_leaves_a_session_that_can_be_reset(void **state) {
   static const char *const entries[] = {"clEnqueueNDRangeKernel", "clEnqueueMapBuffer", "clEnqueueUnmapMemObject"};
   for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
     fixture f;
-    open_all(&f, true);
-    ph_tensor *x = tokens(256);
-    give(&f, x);
-    run(&f);
+    ph_tensor *x = start(&f, true);
     stub->arm(entries[i]);
     assert_int_equal(ph_session_run(f.session, &f.error), PH_DEVICE_FAILED);
     assert_non_null(strstr(f.error.message, entries[i]));
@@ -216,10 +213,7 @@ static void a_failed_run_leaves_a_session_that_can_be_reset(void **state) {
 static void memory_that_is_not_wanted_is_copied(void **state) {
   (void)state;
   fixture f;
-  open_all(&f, true);
-  ph_tensor *x = tokens(256);
-  give(&f, x);
-  run(&f);
+  ph_tensor *x = start(&f, true);
   give(&f, x);
   stub->arm("clCreateBuffer:1");
   run(&f);
