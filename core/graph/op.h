@@ -22,7 +22,7 @@ typedef enum ph_index_rule {
   PH_INDEX_LENGTH,       /* 0 <= v <= the last extent of role `of`, or last but one for k (attention) */
   PH_INDEX_CACHE_OFFSET, /* 0 <= v, and v + written extent <= slots unless ring */
   PH_INDEX_NOT_NEGATIVE,
-  PH_INDEX_ROTARY,    /* 0 <= v (+ rows - 1 for an offset) < rows of cos, where cos is a table */
+  PH_INDEX_ROTARY,     /* 0 <= v (+ rows - 1 for an offset) < rows of cos, where cos is a table */
   PH_INDEX_BELOW_SIZE, /* 0 <= v < the attribute `size` (one_hot) */
   PH_INDEX_BELOW_AXIS  /* 0 <= v < n, n the extent of the attribute `axis` in role `of` (cross_entropy) */
 } ph_index_rule;
@@ -105,7 +105,9 @@ typedef struct ph_op {
   ph_layout layout;
   /* For each stage a bit (1u << ph_dtype) for every type that a backend may declare; 0: the op has no such stage. */
   uint32_t stage_types[PH_STAGE_MAX];
-  bool exact; /* results must agree bit for bit */
+  bool exact;   /* results must agree bit for bit */
+  bool moves;   /* its results are its input's elements elsewhere, so strides may do in its place (passes/views.c) */
+  bool spreads; /* its first result may be asked for with strides of its own, as a part of something wider */
   /* Types and shapes of the outputs, or PH_INVALID with the reason ("weight is [64, 32] but ..."). */
   ph_status (*infer)(ph_infer *infer);
   /* Floating-point operations of one run (a multiply-add is two); NULL: none. */

@@ -351,16 +351,16 @@ static ph_status infer_weighted_sum(ph_infer *infer) {
 
 static const ph_op_role weighted_sum_roles[] = {
     {.name = "weights", .types = PH_TYPES_REAL, .doc = "[B, Hq, Sq, Sk], [B, Sq, Sk] or [Sq, Sk]"}, ROLE_V};
-const ph_op ph_op_weighted_sum = {
-    .name = "weighted_sum",
-    .version = 1,
-    .doc = "weights times v; a weight of exactly 0 skips its value",
-    PH_ROLES(weighted_sum_roles),
-    PH_OUTPUTS(ph_single_output),
-    .layout = PH_LAYOUT_ATTENTION,
-    .stage_types = {[PH_STAGE_WEIGHT] = PH_STAGE_HALF, [PH_STAGE_ACCUM] = PH_STAGE_FULL},
-    .infer = infer_weighted_sum,
-    .flops = flops_weighted_sum};
+const ph_op ph_op_weighted_sum = {.name = "weighted_sum",
+                                  .version = 1,
+                                  .doc = "weights times v; a weight of exactly 0 skips its value",
+                                  PH_ROLES(weighted_sum_roles),
+                                  PH_OUTPUTS(ph_single_output),
+                                  .layout = PH_LAYOUT_ATTENTION,
+                                  .spreads = true,
+                                  .stage_types = {[PH_STAGE_WEIGHT] = PH_STAGE_HALF, [PH_STAGE_ACCUM] = PH_STAGE_FULL},
+                                  .infer = infer_weighted_sum,
+                                  .flops = flops_weighted_sum};
 
 /* ---- attention ---- */
 
@@ -437,6 +437,7 @@ const ph_op ph_op_attention = {
     PH_ATTRS(attention_attrs),
     PH_OUTPUTS(attention_outputs),
     .layout = PH_LAYOUT_ATTENTION,
+    .spreads = true,
     .stage_types =
         {[PH_STAGE_SCORE] = PH_STAGE_FULL, [PH_STAGE_WEIGHT] = PH_STAGE_HALF, [PH_STAGE_ACCUM] = PH_STAGE_FULL},
     .infer = infer_attention,

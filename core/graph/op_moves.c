@@ -65,6 +65,7 @@ const ph_op ph_op_split = {.name = "split",
                            PH_ROLES(any_x),
                            PH_ATTRS(split_attrs),
                            .exact = true,
+                           .moves = true,
                            .infer = infer_split};
 
 /* Fills in what is absent and makes negative bounds positive, as Python's slices do. */
@@ -116,6 +117,7 @@ const ph_op ph_op_slice = {.name = "slice",
                            PH_ATTRS(slice_attrs),
                            PH_OUTPUTS(ph_single_output),
                            .exact = true,
+                           .moves = true,
                            .infer = infer_slice};
 
 /* ---- gather ---- */
@@ -182,6 +184,7 @@ const ph_op ph_op_transpose = {.name = "transpose",
                                PH_ATTRS(transpose_attrs),
                                PH_OUTPUTS(ph_single_output),
                                .exact = true,
+                               .moves = true,
                                .infer = infer_transpose};
 
 /* The type that the attribute `shape` asks for. */
@@ -222,6 +225,7 @@ const ph_op ph_op_reshape = {.name = "reshape",
                              PH_ATTRS(shape_attrs),
                              PH_OUTPUTS(ph_single_output),
                              .exact = true,
+                             .moves = true,
                              .infer = infer_reshape};
 const ph_op ph_op_expand = {.name = "expand",
                             .version = 1,
@@ -230,6 +234,7 @@ const ph_op ph_op_expand = {.name = "expand",
                             PH_ATTRS(shape_attrs),
                             PH_OUTPUTS(ph_single_output),
                             .exact = true,
+                            .moves = true,
                             .infer = infer_expand};
 
 static ph_status infer_cast(ph_infer *infer) {

@@ -45,7 +45,7 @@ static bool is_candidate(const ph_net *net, ph_net_node *node) {
   return columns > 0 && !y->kept && !ph_net_node_attr(node, "layout")->varies;
 }
 
-/* Whether it fits to the group so far; where it nearly does, the reason goes into its note. */
+/* Whether it fits to the group so far.  Each begins at a multiple of WIDTH_BYTES, so that devices may be handed it. */
 static bool joins(const ph_net *net, const group *g, ph_net_node *node) {
   const ph_net_value *weight = operand(net, node, 1), *bias = operand(net, node, 2);
   const ph_net_value *y = &net->values[node->outputs[0]];

@@ -213,14 +213,6 @@ layout ph_value_layout_of(const ph_net *net, uint32_t value) {
 
 /* ---- which moves are views ---- */
 
-static bool is_move(const ph_net_node *node) {
-  static const char *const names[] = {"split_heads", "concat_heads", "transpose", "reshape",
-                                      "slice",       "split",        "expand"};
-  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-    if (is_op(node, names[i])) return true;
-  return false;
-}
-
 static bool is_empty(const ph_net *net, uint32_t value) {
   int64_t count;
   return !ph_type_count(&net->values[value].type, &count) || count == 0;
@@ -252,13 +244,6 @@ static const char *try_forward(const ph_net *net, ph_net_node *node) {
   return NULL;
 }
 
-bool ph_writes_strided(const ph_op *op) {
-  static const char *const names[] = {"linear", "fused_linear", "matmul", "weighted_sum", "attention"};
-  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-    if (strcmp(op->name, names[i]) == 0) return true;
-  return false;
-}
-
 static bool is_dense(const layout *at) {
   int64_t expected = 1;
   for (uint32_t i = at->rank; i-- > 0;) {
@@ -278,7 +263,7 @@ static bool try_backward(const ph_net *net, ph_net_node *node, ph_net_node *cons
   for (uint32_t n = 0; n < net->node_count; n++) /* other views of it count on where it lies now */
     if (net->nodes[n]->way == PH_NODE_VIEW && net->nodes[n]->inputs[0] == x) return false;
   layout at = ph_value_layout_of(net, node->outputs[0]);
-  bool may_spread = ph_writes_strided(maker->op) && maker->outputs[0] == x;
+  bool may_spread = maker->op->spreads && maker->outputs[0] == x;
   if (!backward(net, node, &at) || (!may_spread && !is_dense(&at))) return false;
   net->values[x].move = node;
   return true;
@@ -291,7 +276,7 @@ ph_status ph_view_moves(ph_net *net, ph_error *error) {
     for (uint32_t i = 0; i < net->nodes[n]->output_count; i++) makers[net->nodes[n]->outputs[i]] = net->nodes[n];
   for (uint32_t n = 0; n < net->node_count; n++) {
     ph_net_node *node = net->nodes[n];
-    if (!is_move(node) || node->way != PH_NODE_RUNS) continue;
+    if (!node->op->moves || node->way != PH_NODE_RUNS) continue;
     const char *reason = try_forward(net, node);
     if (reason != NULL && try_backward(net, node, makers)) reason = NULL;
     if (reason == NULL)

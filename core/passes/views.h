@@ -21,9 +21,6 @@ uint32_t ph_value_root(const ph_net *net, uint32_t value); /* its root alone */
  * a copy says why in its note.  The last pass before nodes are placed. */
 PH_NODISCARD ph_status ph_view_moves(ph_net *net, ph_error *error);
 
-/* Ops whose kernels may be offered a place for their first output whose rows lie apart; all others write dense. */
-bool ph_writes_strided(const ph_op *op);
-
 /* The move is a copy again, for this reason (in the net's arena). */
 void ph_unview(ph_net *net, ph_net_node *move, const char *reason);
 

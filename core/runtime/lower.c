@@ -111,7 +111,7 @@ static bool is_strided_input(const ph_net_value *value, ph_lower_mode mode) {
   return (mode == PH_LOWER_STRIDED || mode == PH_LOWER_SPREAD) && value->kind != PH_TENSOR_CONSTANT;
 }
 static bool is_strided_output(const ph_net_node *node, uint32_t slot, ph_lower_mode mode) {
-  return mode == PH_LOWER_SPREAD && slot == 0 && ph_writes_strided(node->op);
+  return mode == PH_LOWER_SPREAD && slot == 0 && node->op->spreads;
 }
 
 static view input_view(const ph_net *net, const ph_net_node *node, uint32_t role, ph_lower_mode mode) {
