@@ -25,12 +25,6 @@ uint32_t ph_op_attr_index(const ph_op *op, const char *name) {
   return PH_NONE;
 }
 
-uint32_t ph_op_output_index(const ph_op *op, const char *name) {
-  for (uint32_t i = 0; i < op->output_count; i++)
-    if (strcmp(op->outputs[i].name, name) == 0) return i;
-  return PH_NONE;
-}
-
 const ph_net_attr *ph_infer_attr(const ph_infer *infer, const char *name) {
   return &infer->attrs[ph_op_attr_index(infer->op, name)];
 }

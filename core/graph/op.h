@@ -122,10 +122,9 @@ typedef struct ph_op {
 extern const ph_op *const ph_ops[]; /* in the order of the reference */
 extern const uint32_t ph_op_count;
 
-const ph_op *ph_op_find(const char *name);                      /* NULL if unknown */
-uint32_t ph_op_role_index(const ph_op *op, const char *name);   /* PH_NONE if unknown */
-uint32_t ph_op_attr_index(const ph_op *op, const char *name);   /* PH_NONE if unknown */
-uint32_t ph_op_output_index(const ph_op *op, const char *name); /* PH_NONE if unknown */
+const ph_op *ph_op_find(const char *name);                    /* NULL if unknown */
+uint32_t ph_op_role_index(const ph_op *op, const char *name); /* PH_NONE if unknown */
+uint32_t ph_op_attr_index(const ph_op *op, const char *name); /* PH_NONE if unknown */
 
 /* For shape rules: the attribute's value; the op has it by this name. */
 const ph_net_attr *ph_infer_attr(const ph_infer *infer, const char *name);
