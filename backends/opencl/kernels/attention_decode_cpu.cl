@@ -180,9 +180,7 @@ attention_decode_cpu(__global const TYPE(IN0) *restrict q, ulong q_first, __glob
           EACH(ADD_TO_MIX)
         }
     }
-    floats doubt = (floats)(0.0f); /* becomes NaN where something is not finite */
-    for (int i = 0; i < padded_rows * V_VECTORS; i++) doubt += mixed[i] * 0.0f;
-    if (careful || !any(isnan(doubt))) break;
+    if (careful || all_finite(mixed, padded_rows * V_VECTORS)) break;
     careful = true;
   }
 

@@ -332,9 +332,7 @@ attention_flash_cpu(__global const TYPE(IN0) *restrict q, ulong q_first, __globa
         EACH(ADD_TO_MIX)
       }
     }
-    floats doubt[4] = {(floats)(0.0f), (floats)(0.0f), (floats)(0.0f), (floats)(0.0f)};
-    for (int i = 0; i < COLUMNS * VECTORS; i++) doubt[i % 4] += mixed[i] * 0.0f; /* NaN where something is not finite */
-    if (careful || !any(isnan((doubt[0] + doubt[1]) + (doubt[2] + doubt[3])))) break;
+    if (careful || all_finite(mixed, COLUMNS * VECTORS)) break;
     careful = true;
   }
 

@@ -68,6 +68,13 @@ static float sum_of(floats v) {
   return (four.x + four.y) + (four.z + four.w);
 }
 
+/* By the bits of the exponents: some compilers (Mesa's) take x * 0 and x - x for 0, whatever x is. */
+static bool all_finite(const floats *vectors, int count) {
+  ints exponents = (ints)(0);
+  for (int i = 0; i < count; i++) exponents = max(exponents, WIDE(as_int)(vectors[i]) & 0x7f800000);
+  return !any(exponents == 0x7f800000);
+}
+
 /* ---- rows of neighbours ---- */
 
 /* Defines NAME(pointer, index, left, filler): WIDTH elements, of which `left` (1 or more) are there. */
