@@ -34,12 +34,17 @@ static ph_status log_level(const cli_options *options, ph_log_level *out, ph_err
   return ph_fail(error, PH_INVALID, "POLYHEAD_LOG takes error, warn, info or debug, not '%s'", wanted);
 }
 
+ph_status cli_context_options(const cli_options *options, ph_context_options *out, ph_error *error) {
+  *out = (ph_context_options){.struct_size = sizeof(*out),
+                              .plugins = options->plugins.items,
+                              .plugin_count = options->plugins.count,
+                              .log = log_message};
+  return log_level(options, &out->log_level, error);
+}
+
 ph_status cli_context_open(const cli_options *options, ph_context **out, ph_error *error) {
-  ph_context_options wanted = {.struct_size = sizeof(wanted),
-                               .plugins = options->plugins.items,
-                               .plugin_count = options->plugins.count,
-                               .log = log_message};
-  PH_TRY(log_level(options, &wanted.log_level, error));
+  ph_context_options wanted;
+  PH_TRY(cli_context_options(options, &wanted, error));
   return ph_context_create(&wanted, out, error);
 }
 

@@ -4,6 +4,9 @@
 
 #include "command.h"
 
+/* What --plugin, -v and POLYHEAD_LOG say. */
+PH_NODISCARD ph_status cli_context_options(const cli_options *options, ph_context_options *out, ph_error *error);
+
 /* Messages of the library go to standard error: warnings and errors, more with -v or as POLYHEAD_LOG says. */
 PH_NODISCARD ph_status cli_context_open(const cli_options *options, ph_context **out, ph_error *error);
 

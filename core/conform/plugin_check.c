@@ -165,7 +165,8 @@ static ph_check_state check_smoke(ph_plugin_trial *trial) {
   ph_error error = PH_ERROR_INIT;
   char device[96];
   snprintf(device, sizeof(device), "%.80s:0", trial->backend->name);
-  const ph_context_options host = {.struct_size = sizeof(host), .plugins = &trial->path, .plugin_count = 1};
+  const ph_context_options host = {
+      .struct_size = sizeof(host), .plugins = &trial->path, .plugin_count = 1, .no_cache = true};
   const ph_conform_options smoke = {.struct_size = sizeof(smoke), .device = device, .set = "smoke"};
   ph_context *context = NULL;
   ph_conformance *conformance = NULL;

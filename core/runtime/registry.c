@@ -47,6 +47,7 @@ static const char *cache_folder(ph_context *context) {
   if (!context->cache_sought) {
     const char *reason = NULL;
     context->cache_sought = true;
+    if (context->options.no_cache) return NULL;
     context->cache_folder = ph_cache_folder(&context->arena, &reason);
     if (context->cache_folder == NULL)
       ph_context_log(context, PH_LOG_INFO, "no cache on disk: %s", reason != NULL ? reason : "out of memory");

@@ -49,7 +49,8 @@ int main(int argc, char **argv) {
   ph_open_device *opened = NULL;
   ph_case_run run = {0};
   count c = {0};
-  ph_context_options options = {.struct_size = sizeof(options), .log = print_log, .log_level = PH_LOG_WARN};
+  ph_context_options options = {
+      .struct_size = sizeof(options), .log = print_log, .log_level = PH_LOG_WARN, .no_cache = true};
   ph_status status = ph_context_create(&options, &run.context, &error);
   if (status == PH_OK) status = ph_context_open_device(run.context, device, &opened, &error);
   if (status == PH_UNAVAILABLE) printf("SKIPPED: there is no device %s: %s\n", device, error.message);

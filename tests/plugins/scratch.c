@@ -69,7 +69,7 @@ void scratch_module(const char *module, const char *name) {
   ph_file_map_close(&map);
 }
 
-static void record(void *user, ph_log_level level, const char *text) {
+void scratch_record(void *user, ph_log_level level, const char *text) {
   ph_text_add(user, "%d %s\n", (int)level, text);
 }
 
@@ -81,7 +81,7 @@ ph_status scratch_try(const char *path, const char *file, ph_context **out) {
   ph_context_options options = {.struct_size = sizeof(options),
                                 .plugins = &file,
                                 .plugin_count = file != NULL ? 1 : 0,
-                                .log = record,
+                                .log = scratch_record,
                                 .log_user = &scratch_log,
                                 .log_level = PH_LOG_DEBUG};
   return ph_context_create(&options, out, &scratch_error);

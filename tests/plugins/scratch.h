@@ -25,6 +25,7 @@ void scratch_write(const char *name, const char *bytes);
 void scratch_module(const char *module, const char *name);
 
 extern ph_text scratch_log; /* all that contexts of this test logged, a line each */
+void scratch_record(void *user, ph_log_level level, const char *text); /* a log that writes there; user: &scratch_log */
 extern ph_error scratch_error;
 
 /* A context with POLYHEAD_PLUGIN_PATH = `path` (NULL: unset) and --plugin `file` (NULL: none). */

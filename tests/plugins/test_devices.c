@@ -198,6 +198,20 @@ static void test_cache_folder(void **state) {
   assert_int_equal(count_of("good: no cache"), 1);
   assert_int_equal(count_of("2 no cache on disk: "), 1);
 
+  /* Or the caller wants none: no folder is made, and nothing is said. */
+  setenv("POLYHEAD_CACHE_DIR", scratch_path("unwanted"), 1);
+  const ph_context_options no_cache = {.struct_size = sizeof(no_cache),
+                                       .log = scratch_record,
+                                       .log_user = &scratch_log,
+                                       .log_level = PH_LOG_DEBUG,
+                                       .no_cache = true};
+  assert_int_equal(ph_context_create(&no_cache, &context, &scratch_error), PH_OK);
+  assert_opens(context, "good", "good:0");
+  ph_context_destroy(context);
+  assert_int_equal(count_of("good: no cache"), 2);
+  assert_int_equal(count_of("2 no cache on disk: "), 1);
+  assert_int_equal(stat(scratch_path("unwanted"), &status), -1);
+
   /* By XDG, then by HOME; a relative XDG_CACHE_HOME is to be ignored. */
   unsetenv("POLYHEAD_CACHE_DIR");
   setenv("XDG_CACHE_HOME", scratch_path("xdg"), 1);

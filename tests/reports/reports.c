@@ -265,7 +265,7 @@ int main(int argc, char **argv) {
   }
   report r = {.device = argv[1]};
   ph_context_options options = {
-      .struct_size = sizeof(options), .log = hear_log, .log_user = &r, .log_level = PH_LOG_WARN};
+      .struct_size = sizeof(options), .log = hear_log, .log_user = &r, .log_level = PH_LOG_WARN, .no_cache = true};
   ph_error error = PH_ERROR_INIT;
   if (ph_context_create(&options, &r.context, &error) != PH_OK) {
     fprintf(stderr, "%s\n", error.message);

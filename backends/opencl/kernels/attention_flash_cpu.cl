@@ -48,7 +48,6 @@ enum { TILE = VECTORS * WIDTH, COLUMNS = (VALUE_SIZE + 3) / 4 * 4 };
 #define START_SUM(r, c)      floats sum##r##c = (floats)(0.0f);
 #define LOAD_VECTOR(from, c) floats lanes##c = (from)[c];
 #define ADD_PRODUCT(r, c)    sum##r##c = lanes##c * (floats)(number##r) + sum##r##c;
-#define ADD_IF_WEIGHT(r, c)  sum##r##c = lanes##c != 0.0f ? lanes##c * (floats)(number##r) + sum##r##c : sum##r##c;
 
 /* ---- biases ---- */
 
@@ -308,26 +307,31 @@ attention_flash_cpu(__global const TYPE(IN0) *restrict q, ulong q_first, __globa
       for (int d = 0; d < COLUMNS; d += 4) {
 #ifdef V_TILE
         const float *row = v_tile + d;
-        const int step = COLUMNS, at1 = 1, at2 = 2, at3 = 3;
+        const int step = COLUMNS, rest = 3;
 #else
         __global const float *row = v + v_at + (ulong)start * v_row + d;
         const ulong step = v_row;
         const int rest = VALUE_SIZE % 4 == 0 ? 3 : VALUE_SIZE - 1 - d; /* columns past the end repeat the last */
-        const int at1 = min(1, rest), at2 = min(2, rest), at3 = min(3, rest);
 #endif
+        if (careful) { /* seldom, and in few words, because every program has to be compiled */
+          for (int i = 0; i < 4 * VECTORS; i++) {
+            floats sum = (floats)(0.0f);
+            for (int j = 0; j < count; j++) {
+              floats weight = scores[j * VECTORS + i % VECTORS];
+              sum = weight != 0.0f ? weight * (floats)(row[j * step + min(i / VECTORS, rest)]) + sum : sum;
+            }
+            floats *mix = mixed + d * VECTORS + i;
+            *mix = *mix * shrink[i % VECTORS] + sum;
+          }
+          continue;
+        }
+        const int at1 = min(1, rest), at2 = min(2, rest), at3 = min(3, rest);
         EACH(START_SUM)
-        if (!careful)
-          for (int j = 0; j < count; j++, row += step) {
-            float number0 = row[0], number1 = row[at1], number2 = row[at2], number3 = row[at3];
-            EACH_VECTOR(LOAD_VECTOR, scores + j * VECTORS)
-            EACH(ADD_PRODUCT)
-          }
-        else
-          for (int j = 0; j < count; j++, row += step) {
-            float number0 = row[0], number1 = row[at1], number2 = row[at2], number3 = row[at3];
-            EACH_VECTOR(LOAD_VECTOR, scores + j * VECTORS)
-            EACH(ADD_IF_WEIGHT)
-          }
+        for (int j = 0; j < count; j++, row += step) {
+          float number0 = row[0], number1 = row[at1], number2 = row[at2], number3 = row[at3];
+          EACH_VECTOR(LOAD_VECTOR, scores + j * VECTORS)
+          EACH(ADD_PRODUCT)
+        }
 #define ADD_TO_MIX(r, c) mixed[(d + r) * VECTORS + c] = mixed[(d + r) * VECTORS + c] * shrink[c] + sum##r##c;
         EACH(ADD_TO_MIX)
       }

@@ -29,6 +29,7 @@ typedef struct ph_context_options {
   void (*log)(void *user, ph_log_level level, const char *text); /* may be NULL; any thread */
   void *log_user;
   ph_log_level log_level;
+  bool no_cache; /* backends keep nothing on disk, nor read it: host.cache_dir (backend.h) is NULL */
 } ph_context_options;
 
 /* Loads the plugins: those given, those in POLYHEAD_PLUGIN_PATH, those of the installation (beside the library; or, in a
