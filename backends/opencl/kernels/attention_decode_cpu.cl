@@ -35,6 +35,7 @@ enum { Q_VECTORS = (HEAD_SIZE + WIDTH - 1) / WIDTH, V_VECTORS = (VALUE_SIZE + WI
 #endif
 #define START_SUM(r, c)     floats sum##r##c = (floats)(0.0f);
 #define ADD_PRODUCT(r, c)   sum##r##c = lanes##c * factor##r + sum##r##c;
+#define ADD_IF_WEIGHT(r, c) sum##r##c = factor##r != 0.0f ? lanes##c * factor##r + sum##r##c : sum##r##c;
 
 /* The lanes of four vectors, each added up. */
 static float4 sums_of_four(floats v0, floats v1, floats v2, floats v3) {
@@ -156,18 +157,22 @@ attention_decode_cpu(__global const TYPE(IN0) *restrict q, ulong q_first, __glob
         for (int d = 0; d < V_VECTORS; d += 4) {
           const float *weight = (const float *)(scores + i * (BLOCK / WIDTH));
           const int rest = V_VECTORS % 4 == 0 ? 3 : V_VECTORS - 1 - d; /* vectors past the end repeat the last */
-          if (careful) { /* seldom, and in few words, because every program has to be compiled */
-            for (int r = 0; r < ROWS; r++)
-              for (int c = d; c <= d + rest; c++) {
-                floats sum = (floats)(0.0f);
-                for (int j = 0; j < count; j++)
-                  sum = weight[r * BLOCK + j] != 0.0f ? V_LANES(c) * weight[r * BLOCK + j] + sum : sum;
-                floats *mix = mixed + (i + r) * V_VECTORS + c;
-                *mix = *mix * shrink[i + r] + sum;
+          const int at1 = d + min(1, rest), at2 = d + min(2, rest), at3 = d + min(3, rest);
+          if (careful) { /* seldom: a row at a time, which is sooner compiled */
+            for (int row = i; row < i + ROWS; row++, weight += BLOCK) {
+              EACH_OF_FOUR(START_SUM, 0)
+              for (int j = 0; j < count; j++) {
+                floats lanes0 = V_LANES(d), lanes1 = V_LANES(at1), lanes2 = V_LANES(at2), lanes3 = V_LANES(at3);
+                float factor0 = weight[j];
+                EACH_OF_FOUR(ADD_IF_WEIGHT, 0)
               }
+              floats *mix = mixed + row * V_VECTORS + d;
+#define ADD_ROW_TO_MIX(r, c) \
+  if (c <= rest) mix[c] = mix[c] * shrink[row] + sum##r##c;
+              EACH_OF_FOUR(ADD_ROW_TO_MIX, 0)
+            }
             continue;
           }
-          const int at1 = d + min(1, rest), at2 = d + min(2, rest), at3 = d + min(3, rest);
           EACH(START_SUM)
 #define LOAD_WEIGHT(r) floats factor##r = (floats)(weight[r * BLOCK + j]);
           for (int j = 0; j < count; j++) {

@@ -48,6 +48,7 @@ enum { TILE = VECTORS * WIDTH, COLUMNS = (VALUE_SIZE + 3) / 4 * 4 };
 #define START_SUM(r, c)      floats sum##r##c = (floats)(0.0f);
 #define LOAD_VECTOR(from, c) floats lanes##c = (from)[c];
 #define ADD_PRODUCT(r, c)    sum##r##c = lanes##c * (floats)(number##r) + sum##r##c;
+#define ADD_IF_WEIGHT(r, c)  sum##r##c = lanes##c != 0.0f ? lanes##c * (floats)(number##r) + sum##r##c : sum##r##c;
 
 /* ---- biases ---- */
 
@@ -313,15 +314,17 @@ attention_flash_cpu(__global const TYPE(IN0) *restrict q, ulong q_first, __globa
         const ulong step = v_row;
         const int rest = VALUE_SIZE % 4 == 0 ? 3 : VALUE_SIZE - 1 - d; /* columns past the end repeat the last */
 #endif
-        if (careful) { /* seldom, and in few words, because every program has to be compiled */
-          for (int i = 0; i < 4 * VECTORS; i++) {
-            floats sum = (floats)(0.0f);
+        if (careful) { /* seldom: a column at a time, which is sooner compiled */
+          for (int column = 0; column < 4; column++) {
+            EACH_VECTOR(START_SUM, 0)
             for (int j = 0; j < count; j++) {
-              floats weight = scores[j * VECTORS + i % VECTORS];
-              sum = weight != 0.0f ? weight * (floats)(row[j * step + min(i / VECTORS, rest)]) + sum : sum;
+              float number0 = row[j * step + min(column, rest)];
+              EACH_VECTOR(LOAD_VECTOR, scores + j * VECTORS)
+              EACH_VECTOR(ADD_IF_WEIGHT, 0)
             }
-            floats *mix = mixed + d * VECTORS + i;
-            *mix = *mix * shrink[i % VECTORS] + sum;
+            floats *mix = mixed + (d + column) * VECTORS;
+#define ADD_COLUMN_TO_MIX(r, c) mix[c] = mix[c] * shrink[c] + sum##r##c;
+            EACH_VECTOR(ADD_COLUMN_TO_MIX, 0)
           }
           continue;
         }
