@@ -54,6 +54,12 @@ expect 0 '' conform -d reference --suite suite.yaml --json
 answers '(d["conforms"], d["states"]["pass"], d["trusted"], len(d["cases"]))' "(True, 4, 3, 4)"
 answers '[(c["state"], c["empty"], c["trusted"]) for c in d["cases"] if c["name"] == "exp.empty"]' "[('pass', True, False)]"
 
+# Nothing is kept on disk.
+POLYHEAD_CACHE_DIR=$PWD/kept expect 0 '' conform -d reference --suite suite.yaml
+[ ! -e kept ] || fail 'conform made the cache folder'
+POLYHEAD_CACHE_DIR=$PWD/kept expect 0 '' run "$CONFIGS/five_words.yaml" -d reference
+[ -e kept ] || fail 'run made no cache folder: the test above cannot fail'
+
 # Nothing ran.
 expect 1 '' conform -d reference --suite suite.yaml --filter 'tanh.*'
 shows 'does not conform: nothing ran'

@@ -6,7 +6,6 @@ set=$1 device=$2
 folder=$(dirname "$0")
 # shellcheck source=../../cli/common.sh
 source "$folder/../../cli/common.sh"
-export POLYHEAD_CACHE_DIR=$CACHE
 
 count=0
 while read -r op variant; do
