@@ -98,7 +98,7 @@ static void run_linear(peer_work *work, int way) {
     cblas_sgemv(CblasRowMajor, CblasTrans, k, n, 1, work->w, n, work->x, 1, 0, work->y, 1);
 }
 
-/* The C library has expf() in vectors, too, and says so to compilers under -ffast-math alone. */
+/* The C library has expf() in vectors, too, but declares it only to compilers that may reorder every sum. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 extern float expf(float) __attribute__((simd("notinbranch")));
 #endif

@@ -1,14 +1,15 @@
-/* An attention whose operands are filled with one number each, for the tests of the oracle. */
+/* An attention of given sizes, for the tests of the oracle. */
 #ifndef POLYHEAD_TESTS_ATTENTION_CASE_H
 #define POLYHEAD_TESTS_ATTENTION_CASE_H
 
 #include "oracle_case.h"
 
-/* q, k, v [B, H, S, D], each filled with one number; NaN keeps nothing special. */
+/* q [batch, heads, queries, depth], k [batch, shared, keys, depth], v [batch, shared, keys, width]. */
 typedef struct attention_sizes {
   int64_t batch, heads, shared, queries, keys, depth, width;
 } attention_sizes;
 
+/* q and k are filled with one number each, NaN if need be; v is given. */
 static inline void attention_open(oracle_case *c, attention_sizes s, double q, double k, const double *v) {
   case_open(c, "attention");
   case_fill(c, PH_F32, DIMS(s.batch, s.heads, s.queries, s.depth), q);

@@ -162,6 +162,16 @@ static void test_R020_float_mask_is_added(void **state) {
   case_close(&c);
 }
 
+/* Of extents `dims`, numbers that are the same all along an axis where `distinct` has an extent of 1. */
+static void fill_mask(double *mask, const int64_t dims[4], const int64_t distinct[4]) {
+  for (int64_t i = 0; i < dims[0] * dims[1] * dims[2] * dims[3]; i++) {
+    int64_t rest = i;
+    uint64_t key = 0;
+    for (int d = 3; d >= 0; rest /= dims[d--]) key = key * 8 + (uint64_t)(distinct[d] == 1 ? 0 : rest % dims[d]);
+    mask[i] = ph_random_normal(4, key);
+  }
+}
+
 static void test_R023_masks_broadcast(void **state) {
   (void)state;
   enum { ALL = 2 * 3 * 2 * 4 };
@@ -175,17 +185,8 @@ static void test_R023_masks_broadcast(void **state) {
   for (size_t shape = 0; shape < sizeof(shapes) / sizeof(shapes[0]); shape++) {
     double results[2][12];
     for (int expanded = 0; expanded < 2; expanded++) {
-      const int64_t *dims = shapes[shape], full[] = {2, 3, 2, 4};
-      int64_t at[4], n = 0;
-      const int64_t *wanted = expanded ? full : dims;
-      for (at[0] = 0; at[0] < wanted[0]; at[0]++)
-        for (at[1] = 0; at[1] < wanted[1]; at[1]++)
-          for (at[2] = 0; at[2] < wanted[2]; at[2]++)
-            for (at[3] = 0; at[3] < wanted[3]; at[3]++) {
-              uint64_t key = 0;
-              for (int d = 0; d < 4; d++) key = key * 8 + (uint64_t)(dims[d] == 1 ? 0 : at[d]);
-              mask[n++] = ph_random_normal(4, key);
-            }
+      const int64_t full[] = {2, 3, 2, 4}, *wanted = expanded ? full : shapes[shape];
+      fill_mask(mask, wanted, shapes[shape]);
       oracle_case c;
       case_open(&c, "attention");
       case_input(&c, PH_F32, DIMS(2, 3, 2, 1), q);
