@@ -33,7 +33,7 @@ static bool number_of(const char *name, const char *key, size_t length, double *
 
 /* All cases have it, as a number, and it is not the same in all. */
 static bool is_axis(const ph_bench *bench, const char *key, size_t length) {
-  double first, value;
+  double first = 0, value;
   bool differs = false;
   for (uint32_t i = 0; i < ph_bench_case_count(bench); i++) {
     if (!number_of(ph_bench_case_name(bench, i), key, length, &value)) return false;

@@ -18,7 +18,7 @@
 static void assert_opens(ph_context *context, const char *spec, const char *expected) {
   ph_open_device *device = NULL;
   ph_status status = ph_context_open_device(context, spec, &device, &scratch_error);
-  if (status != PH_OK) fail_msg("%s: %s", spec, scratch_error.message);
+  if (status != PH_OK) fail_msg("%s: %s", spec == NULL ? "the default" : spec, scratch_error.message);
   assert_string_equal(device->entry->spec, expected);
   ph_open_device_close(device);
 }

@@ -47,16 +47,17 @@ int64_t cl_axes_count(const cl_axes *axes) {
   return count;
 }
 
+size_t cl_axes_write(const cl_axes *axes, int64_t *to, size_t at) {
+  size_t bytes = axes->rank * sizeof(*to);
+  memcpy(to + at, axes->dims, bytes);
+  for (uint32_t i = 0; i < axes->operand_count; i++) memcpy(to + (at += axes->rank), axes->strides[i], bytes);
+  return at + axes->rank;
+}
+
 uint64_t cl_axes_table(cl_plan_node *plan, cl_axes *axes, int32_t *out_rank) {
   cl_axes_fold(axes);
   int64_t values[(1 + CL_MAX_OPERANDS) * CL_MAX_AXES];
-  size_t count = 0, bytes = axes->rank * sizeof(int64_t);
-  memcpy(values, axes->dims, bytes);
-  count += axes->rank;
-  for (uint32_t i = 0; i < axes->operand_count; i++) {
-    memcpy(values + count, axes->strides[i], bytes);
-    count += axes->rank;
-  }
+  size_t count = cl_axes_write(axes, values, 0);
   *out_rank = (int32_t)axes->rank;
   return cl_plan_table(plan, values, count);
 }

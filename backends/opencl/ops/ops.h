@@ -7,7 +7,7 @@
 
 enum { CL_MAX_OPERANDS = 4, CL_MAX_AXES = PH_MAX_RANK + 1 };
 
-/* Axes that several operands walk together.  offset_of() in common.cl reads what cl_axes_table() writes. */
+/* Axes that several operands walk together.  offset_of() in common.cl reads what cl_axes_write() writes. */
 typedef struct cl_axes {
   uint32_t rank, operand_count;
   int64_t dims[CL_MAX_AXES];
@@ -21,6 +21,8 @@ cl_axes cl_axes_of(const ph_tensor_desc *const *tensors, uint32_t count, uint32_
 /* Drops axes of extent 1, joins neighbours that every operand walks as one, and leaves a rank of at least 1. */
 void cl_axes_fold(cl_axes *axes);
 int64_t cl_axes_count(const cl_axes *axes); /* elements */
+/* Extents, then the strides of each operand, from to[at] on; gives where they end. */
+size_t cl_axes_write(const cl_axes *axes, int64_t *to, size_t at);
 /* Folds, and puts extents and strides into the plan's table; *out_rank is what kernels need beside it. */
 uint64_t cl_axes_table(cl_plan_node *plan, cl_axes *axes, int32_t *out_rank);
 

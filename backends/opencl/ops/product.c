@@ -9,11 +9,7 @@ void cl_arg_product(cl_launch *launch, cl_plan_node *plan, const ph_node *node, 
   int64_t shape[FIELDS + (1 + CL_MAX_OPERANDS) * CL_MAX_AXES] = {
       p->rows,        p->columns, p->depth,    p->a_row,        p->a_depth,         p->b_column, p->b_depth,
       p->bias_column, p->y_row,   p->y_column, p->residual_row, p->residual_column, batches,     p->batch.rank};
-  size_t count = FIELDS;
-  for (uint32_t axis = 0; axis < p->batch.rank; axis++) shape[count++] = p->batch.dims[axis];
-  for (uint32_t operand = 0; operand < p->batch.operand_count; operand++)
-    for (uint32_t axis = 0; axis < p->batch.rank; axis++) shape[count++] = p->batch.strides[operand][axis];
-
+  size_t count = cl_axes_write(&p->batch, shape, FIELDS);
   cl_arg_input(launch, node, 0);
   cl_arg_input(launch, node, 1);
   cl_arg_input(launch, node, 2); /* the bias; matmul and the heads' products have no role 2 */

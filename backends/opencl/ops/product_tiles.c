@@ -88,13 +88,6 @@ static void options(const ph_graph *graph, const ph_node *node, bool in_place, b
               in_place ? " -DIN_PLACE" : "");
 }
 
-static size_t add_axes(const cl_axes *axes, int64_t *shape, size_t count) {
-  for (uint32_t axis = 0; axis < axes->rank; axis++) shape[count++] = axes->dims[axis];
-  for (uint32_t operand = 0; operand < axes->operand_count; operand++)
-    for (uint32_t axis = 0; axis < axes->rank; axis++) shape[count++] = axes->strides[operand][axis];
-  return count;
-}
-
 /* Has b rearranged into panels, of which b's strides in the batch then speak: those that are not 0 count elements of
  * panels.  Gives what to launch, and the bytes. */
 static cl_packing packing_of(const cl_limits *limits, cl_product *p, size_t element) {
@@ -115,7 +108,7 @@ static cl_packing packing_of(const cl_limits *limits, cl_product *p, size_t elem
       .bytes = (uint64_t)target * element,
       .shape = {p->columns, p->depth, p->b_column, p->b_depth, axes.rank}};
   _Static_assert(FIELDS + 3 * CL_MAX_AXES <= CL_PACKING_SHAPE, "room for the axes");
-  packing.shape_count = add_axes(&axes, packing.shape, FIELDS);
+  packing.shape_count = cl_axes_write(&axes, packing.shape, FIELDS);
   return packing;
 }
 
@@ -158,7 +151,7 @@ static ph_status plan_tiles(cl_plan_node *plan, const ph_graph *graph, const ph_
   int64_t shape[FIELDS + (1 + CL_MAX_OPERANDS) * CL_MAX_AXES] = {
       p.rows,  p.columns,  depth,          p.a_row,           depth * panel, p.b_depth,   p.bias_column,
       p.y_row, p.y_column, p.residual_row, p.residual_column, group,         p.batch.rank};
-  size_t count = add_axes(&p.batch, shape, FIELDS);
+  size_t count = cl_axes_write(&p.batch, shape, FIELDS);
   const size_t global[3] = {(size_t)down, (size_t)across, (size_t)batches};
   cl_launch *l = cl_plan_launch(plan, "tiles", 3, global, (const size_t[]){1, 1, 1}, true);
   cl_arg_input(l, node, 0);
