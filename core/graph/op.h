@@ -108,6 +108,8 @@ typedef struct ph_op {
   bool exact;   /* results must agree bit for bit */
   bool moves;   /* its results are its input's elements elsewhere, so strides may do in its place (passes/views.c) */
   bool spreads; /* its first result may be asked for with strides of its own, as a part of something wider */
+  bool heavy;   /* much work for each element: another kernel costs more than a copy of its operands (runtime/place.c) */
+  bool rereads; /* reads the rows of roles 1 and 2 anew for every few rows of role 0 (runtime/place.c) */
   /* Types and shapes of the outputs, or PH_INVALID with the reason ("weight is [64, 32] but ..."). */
   ph_status (*infer)(ph_infer *infer);
   /* Floating-point operations of one run (a multiply-add is two); NULL: none. */

@@ -151,21 +151,13 @@ static uint32_t find_view(const placer *p, const ph_net_node *node, bool odd) {
   return PH_NONE;
 }
 
-/* Work per element enough that another kernel costs more than a copy of the operands. */
-static bool is_heavy(const ph_net_node *node) {
-  static const char *const names[] = {"linear", "fused_linear", "matmul", "scaled_scores", "weighted_sum", "attention"};
-  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-    if (strcmp(node->op->name, names[i]) == 0) return true;
-  return false;
-}
-
 /* Why the node should not get its views: NULL where it should. */
 static ph_status weigh_views(const placer *p, ph_net_node *node, const ph_support *support, const char **out) {
   ph_support dense;
   *out = NULL;
   const char *spec = p->device->entry->spec;
   bool odd = find_view(p, node, true) != PH_NONE;
-  if (!odd && support->supported && !is_heavy(node)) return PH_OK;
+  if (!odd && support->supported && !node->op->heavy) return PH_OK;
   PH_TRY(ask(p->net, p->device, node, PH_LOWER_APART, &dense, p->error));
   if (!dense.supported || (!odd && support->supported && strcmp(dense.variant, support->variant) == 0)) return PH_OK;
   if (odd)
@@ -178,11 +170,11 @@ static ph_status weigh_views(const placer *p, ph_net_node *node, const ph_suppor
   return *out != NULL ? PH_OK : ph_fail_memory(p->error);
 }
 
-/* Keys or values of an attention on a CPU that are a view whose rows lie apart, where so many queries read them that it
- * pays to bring the rows of a head together first: docs/performance.md.  PH_NONE if there are none. */
+/* Keys or values on a CPU that are a view whose rows lie apart, where so many queries read them that it pays to bring
+ * the rows of a head together first: docs/performance.md.  PH_NONE if there are none. */
 static uint32_t find_loose_rows(const placer *p, const ph_net_node *node) {
   enum { K = 1, V = 2, LEAST_QUERIES = 768 };
-  if (p->device->limits.kind != PH_DEVICE_CPU || strcmp(node->op->name, "attention") != 0) return PH_NONE;
+  if (p->device->limits.kind != PH_DEVICE_CPU || !node->op->rereads) return PH_NONE;
   const ph_type *q = &p->net->values[node->inputs[0]].type;
   if (q->dims[q->rank - 2].value < LEAST_QUERIES) return PH_NONE;
   for (uint32_t role = K; role <= V; role++) {

@@ -27,12 +27,8 @@
 #endif
 enum { TILE = VECTORS * WIDTH, COLUMNS = (VALUE_SIZE + 3) / 4 * 4 };
 
-/* Keys in a block: its scores and a copied tile should stay in the first cache. */
-#if defined(K_TILE) || defined(V_TILE)
+/* Keys in a block: its scores and its rows of k or v should stay in a first cache that others use, too. */
 #define BLOCK 64
-#else
-#define BLOCK 128
-#endif
 
 /* M(r, c) for every vector c; for four rows r and every vector. */
 #if VECTORS == 4

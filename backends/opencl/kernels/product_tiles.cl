@@ -5,17 +5,18 @@
  * One work-item is one tile, since a core runs a work-group as a loop: there is nobody to share with, and no barrier.
  * A tile is TILE_ROWS rows by TILE_VECTORS vectors of columns, one sum each in a register (named variables: compilers
  * keep arrays in memory).  A step along k loads TILE_VECTORS vectors of b and broadcasts TILE_ROWS elements of a, for
- * TILE_ROWS * TILE_VECTORS multiply-adds (4 * 4 for 8 loads): enough to keep two units busy.
+ * TILE_ROWS * TILE_VECTORS multiply-adds (6 * 4 for 10 loads): enough to keep two units busy.
  *
  * b is read from panels of PANEL columns, in which the columns of one k lie side by side and those of the next k
  * follow: one stream, whatever the layout of the weight, and zeros where the last panel has no column.  pack() makes
  * them, for a constant once per program.  With -DIN_PLACE a b that is dense along its columns is read as it lies.
  *
- * A work-group takes up to GROUP_TILES tiles, one below the other, and goes along k in blocks: BLOCK steps of b stay in
+ * A work-group takes GROUP_TILES tiles, one below the other, and goes along k in blocks: BLOCK steps of b stay in
  * the second-level cache while all its tiles pass over them (Goto and van de Geijn, "Anatomy of high-performance matrix
  * multiplication", 2008, keep a block of a instead).  Between blocks the sums wait in local memory; so they are sums of
  * sums, whose error grows with BLOCK + depth / BLOCK instead of the depth.  A shorter BLOCK costs time: each ends with
- * a mispredicted branch and a full pipeline to drain (256 steps: 10 % slower). */
+ * a mispredicted branch and a full pipeline to drain (256 steps: 10 % slower).  While a tile is worked on, the rows of
+ * the next one and its share of the next block of b are fetched from memory. */
 
 /* `shape`: these, then the axes of the batch with the strides of a, b, y and the residual. */
 enum {
@@ -75,6 +76,7 @@ enum { A, B, Y, RESIDUAL };
 #define COLUMN_START(i, j) __global const TYPE(IN1) *b##j = b + min(n + j * WIDTH, columns - WIDTH);
 #define COLUMN_LOAD(i, j)  WIDE(float) b_##j = LOAD_WIDE(IN1, b##j, b_at);
 #define NEXT_LINE          b_at += b_depth
+#define FETCH_BLOCK
 #else
 #define COLUMN_START(i, j)
 #define COLUMN_LOAD(i, j) WIDE(float) b_##j = LOAD_WIDE(IN1, line, j * WIDTH);
@@ -99,6 +101,16 @@ enum { A, B, Y, RESIDUAL };
 #define SUMS_KEEP(i)   EACH_VECTOR(SUM_KEEP, i)
 #define SUM_ADD(i, j)  sum##i##_##j += WIDE(vload)(j, total + i * TILE_COLUMNS);
 #define SUMS_ADD(i)    EACH_VECTOR(SUM_ADD, i)
+
+/* Asks for memory that will be needed.  OpenCL's prefetch() does nothing on CPUs, and SPIR-V has no other. */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define FETCH(pointer) __builtin_prefetch(pointer, 0, 2)
+#else
+#define FETCH(pointer) (void)(pointer)
+#endif
+#define FETCH_BELOW(i) FETCH(a##i + below + k);
+/* Steps between two fetches; elements in a line of the caches, and lines of b that a round reads. */
+enum { ROUND = 16, LINE = 64 / sizeof(TYPE(IN1)), LINES = ROUND * PANEL / LINE };
 
 #define SHAPE_PARAMETERS __global const long *shape, ulong shape_first
 
@@ -164,9 +176,16 @@ tiles(__global const TYPE(IN0) * a, ulong a_first,
   ulong first_row = get_global_id(0) * (ulong)shape[GROUP_TILES] * TILE_ROWS;
   ulong end_row = min(rows, first_row + (ulong)shape[GROUP_TILES] * TILE_ROWS);
   EACH_VECTOR(COLUMN_START, 0)
+#ifndef IN_PLACE
+  ulong tiles_below = (end_row - first_row + TILE_ROWS - 1) / TILE_ROWS;
+  ulong lines = tiles_below > 1 ? (LINES + tiles_below - 1) / tiles_below : 0; /* of the next block, a round */
+#endif
 
   for (ulong block = 0; block < depth; block += BLOCK) {
     __local float *total = totals;
+#ifndef IN_PLACE
+    ulong next = (block + BLOCK) * PANEL, next_end = min(block + 2 * BLOCK, depth) * PANEL;
+#endif
     for (ulong m = first_row; m < end_row; m += TILE_ROWS, total += TILE_ROWS * TILE_COLUMNS) {
       EACH_ROW(LINE_START)
       EACH_ROW(SUMS_START)
@@ -176,11 +195,19 @@ tiles(__global const TYPE(IN0) * a, ulong a_first,
       __global const TYPE(IN1) *line = b + block * PANEL;
 #endif
       ulong k = block, end = min(block + BLOCK, depth);
-      while (k + 4 <= end) {
-        STEP;
-        STEP;
-        STEP;
-        STEP;
+      ulong below = m + 2 * TILE_ROWS <= rows ? TILE_ROWS * a_row : 0;
+      while (k + ROUND <= end) {
+        EACH_ROW(FETCH_BELOW)
+#ifndef IN_PLACE
+        for (ulong i = 0; i < lines && next < next_end; i++, next += LINE) FETCH(b + next);
+#endif
+#pragma unroll 1
+        for (ulong stop = k + ROUND; k < stop;) {
+          STEP;
+          STEP;
+          STEP;
+          STEP;
+        }
       }
       while (k < end) STEP;
       if (block > 0) {

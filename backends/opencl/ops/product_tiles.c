@@ -6,7 +6,7 @@
 #include "opencl/ops/product.h"
 
 enum {
-  GROUP_TILES = 24, /* at most; their sums wait in local memory */
+  MOST_SUMS = 24 * 1024, /* bytes of a group, which wait in local memory; a tile's at least */
   PACK_STEPS = 64,
   FEWEST_GROUPS = 32 /* a compute unit, so that all end at about the same time */
 };
@@ -15,11 +15,6 @@ enum {
  * they hold 16 floats, and may be 16 elsewhere. */
 static int64_t panel_columns(const cl_limits *limits) {
   return limits->width == 16 ? 64 : 2 * (int64_t)limits->width;
-}
-
-/* Rows of a tile.  Where b must be converted, more rows share that work. */
-static int64_t tile_rows(const ph_graph *graph, const ph_node *node, bool one_row) {
-  return one_row ? 1 : graph->tensors[node->inputs[1]]->dtype == PH_F32 ? 4 : 6;
 }
 
 static int64_t divide_up(int64_t a, int64_t b) {
@@ -42,6 +37,14 @@ static cl_product product_of(const ph_graph *graph, const ph_node *node) {
     p.batch.rank--;
   }
   return p;
+}
+
+/* Rows of a tile.  Six need the fewest loads for a multiply-add, and fewest conversions where b must be converted; of
+ * few rows four waste less.  A class of lengths shares its kernel. */
+static int64_t tile_rows(const ph_graph *graph, const ph_node *node, bool one_row) {
+  enum { FEW_ROWS = 32 };
+  if (one_row) return 1;
+  return graph->tensors[node->inputs[1]]->dtype == PH_F32 && product_of(graph, node).rows < FEW_ROWS ? 4 : 6;
 }
 
 static bool is_constant(const ph_graph *graph, const ph_node *node) {
@@ -141,8 +144,8 @@ static ph_status plan_tiles(cl_plan_node *plan, const ph_graph *graph, const ph_
   int64_t tiles = divide_up(p.rows, height), across = divide_up(p.columns, tile_columns);
   int64_t batches = cl_axes_count(&p.batch);
   int64_t group = tiles * across * batches / ((int64_t)limits->compute_units * FEWEST_GROUPS);
-  if (group > GROUP_TILES) group = GROUP_TILES;
-  if (group > (int64_t)(limits->local_memory / tile_bytes)) group = (int64_t)(limits->local_memory / tile_bytes);
+  uint64_t room = limits->local_memory < MOST_SUMS ? limits->local_memory : MOST_SUMS;
+  if (group > (int64_t)(room / tile_bytes)) group = (int64_t)(room / tile_bytes);
   if (group < 1) group = 1;
   int64_t down = divide_up(tiles, group);
   group = divide_up(tiles, down);
