@@ -76,7 +76,6 @@ enum { A, B, Y, RESIDUAL };
 #define COLUMN_START(i, j) __global const TYPE(IN1) *b##j = b + min(n + j * WIDTH, columns - WIDTH);
 #define COLUMN_LOAD(i, j)  WIDE(float) b_##j = LOAD_WIDE(IN1, b##j, b_at);
 #define NEXT_LINE          b_at += b_depth
-#define FETCH_BLOCK
 #else
 #define COLUMN_START(i, j)
 #define COLUMN_LOAD(i, j) WIDE(float) b_##j = LOAD_WIDE(IN1, line, j * WIDTH);
@@ -177,8 +176,8 @@ tiles(__global const TYPE(IN0) * a, ulong a_first,
   ulong end_row = min(rows, first_row + (ulong)shape[GROUP_TILES] * TILE_ROWS);
   EACH_VECTOR(COLUMN_START, 0)
 #ifndef IN_PLACE
-  ulong tiles_below = (end_row - first_row + TILE_ROWS - 1) / TILE_ROWS;
-  ulong lines = tiles_below > 1 ? (LINES + tiles_below - 1) / tiles_below : 0; /* of the next block, a round */
+  ulong tile_count = (end_row - first_row + TILE_ROWS - 1) / TILE_ROWS;
+  ulong lines = tile_count > 1 ? (LINES + tile_count - 1) / tile_count : 0; /* of the next block, a round */
 #endif
 
   for (ulong block = 0; block < depth; block += BLOCK) {
