@@ -40,7 +40,7 @@ enum { Q_VECTORS = (HEAD_SIZE + WIDTH - 1) / WIDTH, V_VECTORS = (VALUE_SIZE + WI
 /* The lanes of four vectors, each added up. */
 static float4 sums_of_four(floats v0, floats v1, floats v2, floats v3) {
   float4 a = fold(v0), b = fold(v1), c = fold(v2), d = fold(v3);
-  TURN_FOUR(a, b, c, d)
+  TURN_FOUR(float4, a, b, c, d)
   return (a + b) + (c + d);
 }
 

@@ -36,17 +36,11 @@ static long2 visible_keys(long batch, long first, long last, RULE_PARAMETERS) {
   return (long2)(low.x, max(low.x, high.y));
 }
 
-/* The keys that all of them may see by place and lengths. */
-static long2 shared_keys(long batch, long first, long last, RULE_PARAMETERS) {
-  long2 low = keys_of_query(batch, first, RULE_ARGUMENTS), high = keys_of_query(batch, last, RULE_ARGUMENTS);
-  return (long2)(high.x, low.y);
-}
-
 /* Whether a score may be changed by more than the place of its key. */
 #if defined(HAS_MASK) || defined(HAS_KEY_MASK) || defined(RING) || defined(ALIBI)
-#define ALWAYS_BIASED true
+#define ALWAYS_BIASED 1
 #else
-#define ALWAYS_BIASED false
+#define ALWAYS_BIASED 0
 #endif
 
 /* ---- rows ---- */

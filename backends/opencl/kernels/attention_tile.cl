@@ -16,10 +16,10 @@
 DEFINE_COPY_TILE(copy_k, IN1)
 DEFINE_COPY_TILE(copy_v, IN2)
 
-/* Four rows become four columns. */
-#define TURN_FOUR(a, b, c, d)                                                                                          \
+/* Four rows, of a type of four, become four columns. */
+#define TURN_FOUR(four, a, b, c, d)                                                                                    \
   {                                                                                                                    \
-    float4 x = (float4)(a.x, b.x, c.x, d.x), y = (float4)(a.y, b.y, c.y, d.y);                                         \
-    float4 z = (float4)(a.z, b.z, c.z, d.z), w = (float4)(a.w, b.w, c.w, d.w);                                         \
+    four x = (four)(a.x, b.x, c.x, d.x), y = (four)(a.y, b.y, c.y, d.y);                                               \
+    four z = (four)(a.z, b.z, c.z, d.z), w = (four)(a.w, b.w, c.w, d.w);                                               \
     a = x, b = y, c = z, d = w;                                                                                        \
   }

@@ -336,24 +336,34 @@ static long place_in_ring(long newest, long slot, __global const long *rules) {
   return sub_sat(newest, floor_mod(sub_sat(newest, slot), rules[RULE_KEYS]));
 }
 
-/* The keys that a query may see by place and lengths: from .x on, before .y, within 0 .. the number of keys.  Neither
- * falls from one query to the next.  In a ring places say nothing about where keys lie. */
-static long2 keys_of_query(long batch, long query, RULE_PARAMETERS) {
-  long low = 0, high = rules[RULE_KEYS];
-#if !defined(RING) && (defined(CAUSAL) || defined(WINDOW))
-  long place = position_of(batch, query, offset, offset_first, rules);
-#ifdef CAUSAL
-  high = min(high, add_sat(place, 1L));
+/* The keys that a query at `place` may see by causal and window: from .x on, before .y, whether they are there or not.
+ * In a ring places say nothing about where keys lie. */
+static long2 keys_at(long place, __global const long *rules) {
+  long low = LONG_MIN, high = LONG_MAX;
+#if !defined(RING) && defined(CAUSAL)
+  high = add_sat(place, 1L);
 #endif
-#ifdef WINDOW
+#if !defined(RING) && defined(WINDOW)
   if (rules[RULE_RIGHT] >= 0) high = min(high, add_sat(add_sat(place, rules[RULE_RIGHT]), 1L));
-  if (rules[RULE_LEFT] >= 0) low = max(low, sub_sat(place, rules[RULE_LEFT]));
+  if (rules[RULE_LEFT] >= 0) low = sub_sat(place, rules[RULE_LEFT]);
 #endif
-#endif
+  return (long2)(low, high);
+}
+
+/* How many keys are there: all, or as lengths say. */
+static long keys_there(long batch, RULE_PARAMETERS) {
+  long there = rules[RULE_KEYS];
 #ifdef HAS_LENGTHS
-  high = min(high, lengths[lengths_first + (ulong)(batch * rules[RULE_LENGTHS_STRIDE])]);
+  there = clamp(lengths[lengths_first + (ulong)(batch * rules[RULE_LENGTHS_STRIDE])], 0L, there);
 #endif
-  return (long2)(min(low, rules[RULE_KEYS]), max(high, 0L));
+  return there;
+}
+
+/* The keys that a query may see by place and lengths: from .x on, before .y, within 0 .. the number of keys.  Neither
+ * falls from one query to the next. */
+static long2 keys_of_query(long batch, long query, RULE_PARAMETERS) {
+  long2 seen = keys_at(position_of(batch, query, offset, offset_first, rules), rules);
+  return (long2)(clamp(seen.x, 0L, rules[RULE_KEYS]), clamp(seen.y, 0L, keys_there(batch, RULE_ARGUMENTS)));
 }
 
 #if IS_BOOL(MASK)

@@ -193,7 +193,8 @@ static const cl_variant attention_variants[] = {
      .options = cl_decode_cpu_options,
      .plan = cl_decode_cpu_plan},
     {.name = "flash_cpu",
-     .file = "vectors.cl attention_shape.cl attention_tile.cl attention_flash_cpu.cl",
+     .file = "vectors.cl attention_shape.cl attention_tile.cl attention_queries.cl attention_runs.cl attention_bias.cl "
+             "attention_flash_cpu.cl",
      .profiles = CL_PROFILE_CPU,
      .stages = STAGES,
      .can_run = cl_flash_cpu_can_run,
