@@ -19,7 +19,7 @@ static int64_t most_queries(const ph_graph *graph, const ph_node *node) {
   return queries <= 16 ? 16 : queries <= 32 ? 32 : 64;
 }
 
-/* As attention_flash_cpu.cl has it. */
+/* As attention_queries.cl has it. */
 static int64_t tile_queries(const cl_limits *limits, int64_t most) {
   int64_t registers = limits->width == 16 ? 4 : 2, queries = registers * limits->width;
   return queries < most ? queries : most;
