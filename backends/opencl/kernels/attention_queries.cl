@@ -22,10 +22,12 @@ static void find_keys(ints *low, ints *high, tile_place place, RULE_PARAMETERS) 
   const long keys = rules[RULE_KEYS], there = keys_there(place.batch, RULE_ARGUMENTS);
   const long2 seen = keys_at(position_of(place.batch, place.query, offset, offset_first, rules), rules);
   const int from = (int)clamp(seen.x, -(long)TILE, keys), to = (int)clamp(seen.y, -(long)TILE, there);
+  /* Vectors as bounds, because Oclgrind loses scalar ones. */
+  const ints last = (ints)((int)(place.last - place.query)), none = (ints)(0);
   for (int c = 0; c < VECTORS; c++) {
-    ints lane = min((ints)LANES(LANE_NUMBER) + c * WIDTH, (int)(place.last - place.query));
-    low[c] = clamp(from + lane, 0, (int)keys);
-    high[c] = clamp(to + lane, 0, (int)there);
+    ints lane = min((ints)LANES(LANE_NUMBER) + c * WIDTH, last);
+    low[c] = clamp(from + lane, none, (ints)((int)keys));
+    high[c] = clamp(to + lane, none, (ints)((int)there));
   }
 }
 
