@@ -29,6 +29,13 @@
 #define OUT2 F32
 #endif
 
+/* Asks for memory that will be needed.  OpenCL's prefetch() does nothing on CPUs, and SPIR-V has no other. */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define FETCH(pointer) __builtin_prefetch(pointer, 0, 2)
+#else
+#define FETCH(pointer) (void)(pointer)
+#endif
+
 /* ---- elements: TYPE(IN0) is what memory holds, BITS(IN0) an unsigned integer as wide, for copying ---- */
 
 #define TYPE(role)       PASTE(type_, role)
@@ -81,17 +88,65 @@
 #define load_I64(p, i)             convert_float((p)[i])
 #define load_BOOL(p, i)            ((p)[i] != 0 ? 1.0f : 0.0f)
 
+/* Four, eight or sixteen elements of 16 bits wherever they lie.  PoCL's vload_half and vstore_half take addresses for
+ * multiples of the vector's size, and its vstore goes element by element. */
+#define DEFINE_BITS(n)                                                                                                 \
+  typedef struct __attribute__((packed)) {                                                                             \
+    ushort##n bits;                                                                                                    \
+  } bits_anywhere_##n;                                                                                                 \
+  static ushort##n load_bits_##n(__global const ushort *from) {                                                        \
+    return ((__global const bits_anywhere_##n *)from)->bits;                                                           \
+  }                                                                                                                    \
+  static void store_bits_##n(ushort##n bits, __global ushort *to) {                                                    \
+    ((__global bits_anywhere_##n *)to)->bits = bits;                                                                   \
+  }
+DEFINE_BITS(4)
+DEFINE_BITS(8)
+DEFINE_BITS(16)
+
+static float4 floats_of_4(__global const half *halves) {
+  ushort4 bits = load_bits_4((__global const ushort *)halves);
+  return vload_half4(0, (const half *)&bits);
+}
+
+static float8 floats_of_8(__global const half *halves) {
+  ushort8 bits = load_bits_8((__global const ushort *)halves);
+  return vload_half8(0, (const half *)&bits);
+}
+
+/* Of a vector of sixteen in registers PoCL makes a tangle of shuffles. */
+static float16 floats_of_16(__global const half *halves) {
+  return (float16)(floats_of_8(halves), floats_of_8(halves + 8));
+}
+
+static void halves_of_4(float4 value, __global half *halves) {
+  ushort4 bits;
+  vstore_half4_rte(value, 0, (half *)&bits);
+  store_bits_4(bits, (__global ushort *)halves);
+}
+
+static void halves_of_8(float8 value, __global half *halves) {
+  ushort8 bits;
+  vstore_half8_rte(value, 0, (half *)&bits);
+  store_bits_8(bits, (__global ushort *)halves);
+}
+
+static void halves_of_16(float16 value, __global half *halves) {
+  halves_of_8(value.lo, halves);
+  halves_of_8(value.hi, halves + 8);
+}
+
 /* Eight neighbours of a real type as float8. */
 #define LOAD8(role, pointer, index) PASTE(load8_, role)(pointer, index)
 #define load8_F32(p, i)             vload8(0, (p) + (i))
-#define load8_F16(p, i)             vload_half8(0, (p) + (i))
-#define load8_BF16(p, i)            as_float8(convert_uint8(vload8(0, (p) + (i))) << 16)
+#define load8_F16(p, i)             floats_of_8((p) + (i))
+#define load8_BF16(p, i)            as_float8(convert_uint8(load_bits_8((p) + (i))) << 16)
 
 /* Four of them. */
 #define LOAD4(role, pointer, index) PASTE(load4_, role)(pointer, index)
 #define load4_F32(p, i)             vload4(0, (p) + (i))
-#define load4_F16(p, i)             vload_half4(0, (p) + (i))
-#define load4_BF16(p, i)            as_float4(convert_uint4(vload4(0, (p) + (i))) << 16)
+#define load4_F16(p, i)             floats_of_4((p) + (i))
+#define load4_BF16(p, i)            as_float4(convert_uint4(load_bits_4((p) + (i))) << 16)
 
 /* Integers and bools as long, without loss. */
 #define LOAD_LONG(role, pointer, index) PASTE(load_long_, role)(pointer, index)
@@ -107,13 +162,13 @@
 
 #define STORE8(role, value, pointer, index) PASTE(store8_, role)(value, pointer, index)
 #define store8_F32(v, p, i)                 vstore8(v, 0, (p) + (i))
-#define store8_F16(v, p, i)                 vstore_half8_rte(v, 0, (p) + (i))
-#define store8_BF16(v, p, i)                vstore8(bf16_of_eight(v), 0, (p) + (i))
+#define store8_F16(v, p, i)                 halves_of_8(v, (p) + (i))
+#define store8_BF16(v, p, i)                store_bits_8(bf16_of_eight(v), (p) + (i))
 
 #define STORE4(role, value, pointer, index) PASTE(store4_, role)(value, pointer, index)
 #define store4_F32(v, p, i)                 vstore4(v, 0, (p) + (i))
-#define store4_F16(v, p, i)                 vstore_half4_rte(v, 0, (p) + (i))
-#define store4_BF16(v, p, i)                vstore4(bf16_of_four(v), 0, (p) + (i))
+#define store4_F16(v, p, i)                 halves_of_4(v, (p) + (i))
+#define store4_BF16(v, p, i)                store_bits_4(bf16_of_four(v), (p) + (i))
 
 #define STORE_LONG(role, value, pointer, index) PASTE(store_long_, role)(value, pointer, index)
 #define store_long_I32(v, p, i)                 ((p)[i] = (int)(v))
@@ -146,13 +201,13 @@ static ushort8 bf16_of_eight(float8 value) {
 
 #define LOAD_WIDE(role, pointer, index) PASTE(load_wide_, role)(pointer, index)
 #define load_wide_F32(p, i)             WIDE(vload)(0, (p) + (i))
-#define load_wide_F16(p, i)             WIDE(vload_half)(0, (p) + (i))
-#define load_wide_BF16(p, i)            WIDE(as_float)(WIDE(convert_uint)(WIDE(vload)(0, (p) + (i))) << 16)
+#define load_wide_F16(p, i)             WIDE(floats_of_)((p) + (i))
+#define load_wide_BF16(p, i)            WIDE(as_float)(WIDE(convert_uint)(WIDE(load_bits_)((p) + (i))) << 16)
 
 #define STORE_WIDE(role, value, pointer, index) PASTE(store_wide_, role)(value, pointer, index)
 #define store_wide_F32(v, p, i)                 WIDE(vstore)(v, 0, (p) + (i))
-#define store_wide_F16(v, p, i)                 WIDE_(WIDE_(vstore_half, WIDTH), _rte)(v, 0, (p) + (i))
-#define store_wide_BF16(v, p, i)                WIDE(vstore)(bf16_of_wide(v), 0, (p) + (i))
+#define store_wide_F16(v, p, i)                 WIDE(halves_of_)(v, (p) + (i))
+#define store_wide_BF16(v, p, i)                WIDE(store_bits_)(bf16_of_wide(v), (p) + (i))
 
 static WIDE(ushort) bf16_of_wide(WIDE(float) value) {
   WIDE(uint) bits = WIDE(as_uint)(value);
@@ -280,6 +335,11 @@ static ulong offset_of(__global const long *axes, int rank, int operand, ulong i
     index /= extent;
   }
   return offset + index * (ulong)strides[0];
+}
+
+/* Of that operand, from one index to the next where the last axis does not end between them. */
+static ulong step_of(__global const long *axes, int rank, int operand) {
+  return (ulong)axes[rank * (2 + operand) - 1];
 }
 
 /* ---- who may attend to whom (NUMERICS section 2); for kernels built with -DRULES ---- */

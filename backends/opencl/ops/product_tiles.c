@@ -39,12 +39,15 @@ static cl_product product_of(const ph_graph *graph, const ph_node *node) {
   return p;
 }
 
-/* Rows of a tile.  Six need the fewest loads for a multiply-add, and fewest conversions where b must be converted; of
- * few rows four waste less.  A class of lengths shares its kernel. */
+/* Rows of a tile.  Six need the fewest loads for a multiply-add; of few rows four waste less.  Every tile converts a b
+ * that is not f32 anew, so there four are for what does not fit six, but four or twice four.  A class of lengths shares
+ * its kernel. */
 static int64_t tile_rows(const ph_graph *graph, const ph_node *node, bool one_row) {
   enum { FEW_ROWS = 32 };
   if (one_row) return 1;
-  return graph->tensors[node->inputs[1]]->dtype == PH_F32 && product_of(graph, node).rows < FEW_ROWS ? 4 : 6;
+  int64_t rows = product_of(graph, node).rows;
+  bool converts = graph->tensors[node->inputs[1]]->dtype != PH_F32;
+  return (converts ? rows <= 4 || rows == 7 || rows == 8 : rows < FEW_ROWS) ? 4 : 6;
 }
 
 static bool is_constant(const ph_graph *graph, const ph_node *node) {
