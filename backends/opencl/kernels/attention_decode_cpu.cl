@@ -16,13 +16,33 @@
 #define BLOCK 64 /* keys */
 enum { Q_VECTORS = (HEAD_SIZE + WIDTH - 1) / WIDTH, V_VECTORS = (VALUE_SIZE + WIDTH - 1) / WIDTH };
 
-/* Vectors of columns are read where they lie only if they are whole. */
+/* Vectors of columns are read where they lie only if they are whole; else from a tile. */
 #if HEAD_SIZE % WIDTH != 0 && !defined(K_TILE)
 #define K_TILE
 #endif
 #if VALUE_SIZE % WIDTH != 0 && !defined(V_TILE)
 #define V_TILE
 #endif
+#ifdef K_TILE
+typedef const float *key_row;
+#define K_LANES(row, d) WIDE(vload)(d, row)
+#else
+typedef __global const TYPE(IN1) * key_row;
+#define K_LANES(row, d) LOAD_WIDE(IN1, row, (d)*WIDTH)
+#endif
+#ifdef V_TILE
+typedef const float *value_row;
+#define V_LANES(row, d) WIDE(vload)(d, row)
+#else
+typedef __global const TYPE(IN2) * value_row;
+#define V_LANES(row, d) LOAD_WIDE(IN2, row, (d)*WIDTH)
+#endif
+
+/* Asks for `count` elements from a place on.  While weights are made of one block nothing would be read: the rows of the
+ * next one are fetched meanwhile.  After the last one comes the next head, as a rule; asking for memory that is not
+ * there does nothing. */
+#define FETCH_ALL(role, pointer, count)                                                                                \
+  for (ulong x = 0; x < (count); x += 64 / sizeof(TYPE(role))) FETCH((pointer) + x);
 
 /* M(r, c) for four c and every row at hand. */
 #define EACH_OF_FOUR(M, r) M(r, 0) M(r, 1) M(r, 2) M(r, 3)
@@ -95,26 +115,40 @@ attention_decode_cpu(__global const TYPE(IN0) *restrict q, ulong q_first, __glob
       int count = min(BLOCK, to - start);
 #ifdef K_TILE
       floats tile_of_k[BLOCK * Q_VECTORS];
-      copy_k((float *)tile_of_k, Q_VECTORS * WIDTH, k, k_at + (ulong)start * k_row, k_row, (ulong)shape[K_COLUMN],
-             count, HEAD_SIZE);
-#define K_LANES(c, d) tile_of_k[min(j + c, count - 1) * Q_VECTORS + d]
+      key_row keys = (key_row)tile_of_k;
+      const ulong k_pitch = Q_VECTORS * WIDTH;
+      copy_k((float *)tile_of_k, (int)k_pitch, k, k_at + (ulong)start * k_row, k_row, (ulong)shape[K_COLUMN], count,
+             HEAD_SIZE);
 #else
-#define K_LANES(c, d) LOAD_WIDE(IN1, k, k_at + (ulong)(start + min(j + c, count - 1)) * k_row + (ulong)(d)*WIDTH)
+      key_row keys = k + (k_at + (ulong)start * k_row);
+      const ulong k_pitch = k_row;
 #endif
 #ifdef V_TILE
       floats tile_of_v[BLOCK * V_VECTORS];
-      copy_v((float *)tile_of_v, V_VECTORS * WIDTH, v, v_at + (ulong)start * v_row, v_row, (ulong)shape[V_COLUMN],
-             count, VALUE_SIZE);
-#define V_LANES(d) tile_of_v[j * V_VECTORS + d]
+      value_row values = (value_row)tile_of_v;
+      const ulong v_pitch = V_VECTORS * WIDTH;
+      copy_v((float *)tile_of_v, (int)v_pitch, v, v_at + (ulong)start * v_row, v_row, (ulong)shape[V_COLUMN], count,
+             VALUE_SIZE);
 #else
-#define V_LANES(d) LOAD_WIDE(IN2, v, v_at + (ulong)(start + j) * v_row + (ulong)(d)*WIDTH)
+      value_row values = v + (v_at + (ulong)start * v_row);
+      const ulong v_pitch = v_row;
 #endif
       for (int i = 0; i < padded_rows; i += ROWS) {
         float *s = (float *)(scores + i * (BLOCK / WIDTH));
         for (int j = 0; j < count; j += 4) {
+          /* Where each row lies is worked out before the loop: inside, compilers do it in vectors, slowly. */
+#define KEY_ROW(r, c) key_row key##c = keys + (ulong)min(j + c, count - 1) * k_pitch;
+          EACH_OF_FOUR(KEY_ROW, 0)
+#ifndef K_TILE
+          if (i == 0) {
+#define FETCH_KEY(r, c) FETCH_ALL(IN1, key##c + BLOCK * k_pitch, HEAD_SIZE)
+            EACH_OF_FOUR(FETCH_KEY, 0)
+          }
+#endif
           EACH(START_SUM)
           for (int d = 0; d < Q_VECTORS; d++) {
-            floats lanes0 = K_LANES(0, d), lanes1 = K_LANES(1, d), lanes2 = K_LANES(2, d), lanes3 = K_LANES(3, d);
+            floats lanes0 = K_LANES(key0, d), lanes1 = K_LANES(key1, d);
+            floats lanes2 = K_LANES(key2, d), lanes3 = K_LANES(key3, d);
 #define LOAD_QUERY(r) floats factor##r = queries[(i + r) * Q_VECTORS + d];
             EACH_ROW(LOAD_QUERY)
             EACH(ADD_PRODUCT)
@@ -158,11 +192,15 @@ attention_decode_cpu(__global const TYPE(IN0) *restrict q, ulong q_first, __glob
           const float *weight = (const float *)(scores + i * (BLOCK / WIDTH));
           const int rest = V_VECTORS % 4 == 0 ? 3 : V_VECTORS - 1 - d; /* vectors past the end repeat the last */
           const int at1 = d + min(1, rest), at2 = d + min(2, rest), at3 = d + min(3, rest);
+#define VALUE_LANES                                                                                                    \
+  floats lanes0 = V_LANES(value, d), lanes1 = V_LANES(value, at1);                                                     \
+  floats lanes2 = V_LANES(value, at2), lanes3 = V_LANES(value, at3);
           if (careful) { /* seldom: a row at a time, which is sooner compiled */
             for (int row = i; row < i + ROWS; row++, weight += BLOCK) {
               EACH_OF_FOUR(START_SUM, 0)
-              for (int j = 0; j < count; j++) {
-                floats lanes0 = V_LANES(d), lanes1 = V_LANES(at1), lanes2 = V_LANES(at2), lanes3 = V_LANES(at3);
+              value_row value = values;
+              for (int j = 0; j < count; j++, value += v_pitch) {
+                VALUE_LANES
                 float factor0 = weight[j];
                 EACH_OF_FOUR(ADD_IF_WEIGHT, 0)
               }
@@ -175,8 +213,14 @@ attention_decode_cpu(__global const TYPE(IN0) *restrict q, ulong q_first, __glob
           }
           EACH(START_SUM)
 #define LOAD_WEIGHT(r) floats factor##r = (floats)(weight[r * BLOCK + j]);
-          for (int j = 0; j < count; j++) {
-            floats lanes0 = V_LANES(d), lanes1 = V_LANES(at1), lanes2 = V_LANES(at2), lanes3 = V_LANES(at3);
+          value_row value = values;
+          for (int j = 0; j < count; j++, value += v_pitch) {
+            VALUE_LANES
+#ifndef V_TILE
+            if (i == 0) {
+              FETCH_ALL(IN2, value + BLOCK * v_pitch + d * WIDTH, min(4 * WIDTH, VALUE_SIZE - d * WIDTH))
+            }
+#endif
             EACH_ROW(LOAD_WEIGHT)
             EACH(ADD_PRODUCT)
           }
