@@ -1,6 +1,6 @@
 /* layer_norm and rms_norm for CPUs where the rows of all operands are dense: a row per work-item, in vectors (norm.cl
  * says what is computed and why so).  The row comes from memory once and stays in the first cache.  Four sums side by
- * side, because an addition takes as long as four begin. */
+ * side, because an addition takes as long as four begin.  While y is made, the next row is fetched. */
 
 #define BLOCK (64 * WIDTH) /* as in softmax_rows.cl */
 
@@ -44,6 +44,7 @@ norm_rows(__global const TYPE(IN0) *restrict x, ulong x_first, __global const TY
   ulong row = get_global_id(0);
   outer += outer_first;
   ulong x_row = x_first + offset_of(outer, outer_rank, X, row), y_row = y_first + offset_of(outer, outer_rank, Y, row);
+  ulong x_next = x_row + step_of(outer, outer_rank, X), y_next = y_row + step_of(outer, outer_rank, Y);
   float n = fmax(convert_float(count), 1.0f);
 
   float mean = 0.0f;
@@ -74,6 +75,10 @@ norm_rows(__global const TYPE(IN0) *restrict x, ulong x_first, __global const TY
     value += part_of_bias(bias, bias_first + i, count - i, 0.0f);
 #endif
     store_part(value, y, y_row + i, count - i);
+    if (i < NEAR) {
+      FETCH(x + x_next + i);
+      FETCH(y + y_next + i);
+    }
   }
 #ifdef HAS_MEAN
   STORE(OUT1, isfinite(mean) ? mean + rest : mean, means, means_first + offset_of(outer, outer_rank, MEAN, row));

@@ -1,7 +1,8 @@
 /* softmax for CPUs over a dense axis: a row per work-item, in vectors (softmax.cl says what is computed).
  *
  * The row comes from memory once, for its maximum; it is short enough for the caches afterwards.  Powers are kept in y
- * and divided there, unless y is of a half type: then they are made again. */
+ * and divided there, unless y is of a half type: then they are made again.  While the maximum is looked for, y is
+ * fetched, while powers are made, the next row. */
 
 /* Sums are made of lanes and of blocks, so that their error stays small over long rows. */
 #define BLOCK       (64 * WIDTH)
@@ -20,6 +21,7 @@ softmax_rows(__global const TYPE(IN0) *restrict x, ulong x_first, __global const
   ulong row = get_global_id(0);
   axes += axes_first;
   ulong x_row = x_first + offset_of(axes, rank, X, row), y_row = y_first + offset_of(axes, rank, Y, row);
+  ulong x_next = x_row + step_of(axes, rank, X);
   float sink = -INFINITY;
 #ifdef HAS_SINKS
   sink = LOAD(IN1, sinks, sinks_first + offset_of(axes, rank, SINKS, row));
@@ -31,6 +33,7 @@ softmax_rows(__global const TYPE(IN0) *restrict x, ulong x_first, __global const
     floats values = part_of_x(x, x_row + i, count - i, -INFINITY);
     bad |= !(values < INFINITY);
     maxima = values > maxima ? values : maxima;
+    if (i < NEAR) FETCH(y + y_row + i);
   }
   float maximum = largest_of(maxima);
   if (any(bad) || isnan(sink) || sink == INFINITY) maximum = NAN;
@@ -44,6 +47,7 @@ softmax_rows(__global const TYPE(IN0) *restrict x, ulong x_first, __global const
       floats powers = values == -INFINITY ? (floats)(0.0f) : exp_of(values - maximum);
       if (F32_IS_KEPT) store_part(powers, y, y_row + i, count - i);
       lanes += powers;
+      if (i < NEAR) FETCH(x + x_next + i);
     }
     keys += sum_of(lanes);
   }

@@ -92,3 +92,7 @@ static bool all_finite(const floats *vectors, int count) {
     else                                                                                                               \
       for (ulong i = 0; i < left; i++) STORE(role, ((const float *)&values)[i], pointer, index + i);                   \
   }
+
+/* Reading by itself the hardware runs ahead of; where arithmetic comes between, or writing, which reads lines first, it
+ * does not.  So rows ask for their next one (FETCH), its first elements at least, runs for what is AHEAD. */
+enum { NEAR = 16384, AHEAD = 1024 };
