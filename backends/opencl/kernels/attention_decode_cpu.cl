@@ -38,12 +38,6 @@ typedef __global const TYPE(IN2) * value_row;
 #define V_LANES(row, d) LOAD_WIDE(IN2, row, (d)*WIDTH)
 #endif
 
-/* Asks for `count` elements from a place on.  While weights are made of one block nothing would be read: the rows of the
- * next one are fetched meanwhile.  After the last one comes the next head, as a rule; asking for memory that is not
- * there does nothing. */
-#define FETCH_ALL(role, pointer, count)                                                                                \
-  for (ulong x = 0; x < (count); x += 64 / sizeof(TYPE(role))) FETCH((pointer) + x);
-
 /* M(r, c) for four c and every row at hand. */
 #define EACH_OF_FOUR(M, r) M(r, 0) M(r, 1) M(r, 2) M(r, 3)
 #if ROWS == 4

@@ -74,10 +74,13 @@ attention_flash_cpu(__global const TYPE(IN0) *restrict q, ulong q_first, __globa
       const k_numbers keys = k + k_at + (ulong)start * k_row;
       const ulong key_step = k_row;
 #endif
+      const int next = start + BLOCK < end_key ? start + BLOCK : start;
+      __global const TYPE(IN1) *next_keys = k + (k_at + (ulong)next * k_row);
       floats before[VECTORS];
       for (int c = 0; c < VECTORS; c++) before[c] = maxima[c];
       for (int i = 0; i < run_count; i++)
-        FOR_RUN(runs[i], scores, (runs[i], scores, queries, maxima, keys, key_step, start, count, low, high, cap))
+        FOR_RUN(runs[i], scores,
+                (runs[i], scores, queries, maxima, keys, key_step, next_keys, k_row, start, count, low, high, cap))
 
       /* Weights.  Where nothing was allowed yet the maximum is -inf, and 0 stands in for it, so that no -inf - -inf is
        * NaN.  A score of NaN or +inf makes the weight, then the sum, NaN. */
@@ -99,13 +102,14 @@ attention_flash_cpu(__global const TYPE(IN0) *restrict q, ulong q_first, __globa
       const v_numbers values = v + v_at + (ulong)start * v_row;
       const ulong value_step = v_row;
 #endif
+      __global const TYPE(IN2) *next_values = v + (v_at + (ulong)next * v_row);
       for (int i = 0; i < run_count; i++) {
         run it = runs[i];
         it.to = min(it.to, count);
         if (careful)
-          mix_carefully(it, mixed, shrink, scores, values, value_step);
+          mix_carefully(it, mixed, shrink, scores, values, value_step, next_values, v_row);
         else
-          FOR_RUN(it, mix, (it, mixed, shrink, scores, values, value_step))
+          FOR_RUN(it, mix, (it, mixed, shrink, scores, values, value_step, next_values, v_row))
         for (int c = it.first; c < it.first + it.count; c++) shrink[c] = (floats)(1.0f);
       }
     }

@@ -75,6 +75,7 @@ typedef __global const float *v_numbers;
  * are hidden from some lanes by their place. */
 #define START_MAXIMUM(c) floats maximum##c = maxima[c];
 #define POINT_AT_KEY(r)  k_numbers key##r = k + (ulong)min(j + r, count - 1) * k_row;
+#define FETCH_KEY(r)     FETCH_ALL(IN1, next + (ulong)(j + r) * next_row, HEAD_SIZE)
 #define READ_KEY(r)      const float number##r = key##r[d];
 #define READ_QUERIES(c)  const floats lanes##c = queries[d * VECTORS + c];
 #ifdef SOFTCAP
@@ -94,8 +95,9 @@ typedef __global const float *v_numbers;
 #define KEEP_MAXIMUM(c) maxima[c] = maximum##c;
 
 #define DEFINE_SCORES(NAME, N, R)                                                                                      \
-  static void NAME(run it, floats *scores, const floats *queries, floats *maxima, k_numbers k, ulong k_row, int start, \
-                   int count, const ints *low, const ints *high, float cap) {                                          \
+  static void NAME(run it, floats *scores, const floats *queries, floats *maxima, k_numbers k, ulong k_row,            \
+                   __global const TYPE(IN1) * next, ulong next_row, int start, int count, const ints *low,             \
+                   const ints *high, float cap) {                                                                      \
     scores += it.first, queries += it.first, maxima += it.first, low += it.first, high += it.first;                    \
     const bool biased = ALWAYS_BIASED || start + it.from < ((const int *)low)[N * WIDTH - 1] ||                        \
                         start + it.to > ((const int *)high)[0];                                                        \
@@ -104,6 +106,9 @@ typedef __global const float *v_numbers;
       int key = start + j;                                                                                             \
       floats *s = scores + j * VECTORS;                                                                                \
       EACH_##R(POINT_AT_KEY)                                                                                           \
+      if (N == VECTORS) {                                                                                              \
+        EACH_##R(FETCH_KEY)                                                                                            \
+      }                                                                                                                \
       PAIRS_##R(N, START_SUM)                                                                                          \
       for (int d = 0; d < HEAD_SIZE; d++) {                                                                            \
         EACH_##R(READ_KEY)                                                                                             \
@@ -144,17 +149,25 @@ typedef __global const float *v_numbers;
 
 /* Of a run, added to `shrink` times what was before.  Columns past the end repeat the last. */
 #define POINT_AT_COLUMN(r) const int at##r = min(r, rest);
+/* Of the next block's rows, with R of all columns. */
+#define FETCH_SHARE(R)                                                                                                 \
+  for (int j = d * BLOCK / VALUE_SIZE; j < min((d + R) * BLOCK / VALUE_SIZE, BLOCK); j++)                              \
+    FETCH_ALL(IN2, next + (ulong)j * next_row, VALUE_SIZE)
 #define READ_COLUMN(r)     const float number##r = value[at##r];
 #define READ_WEIGHTS(c)    const floats lanes##c = weight[c];
 #define ADD_TO_MIX(r, c)   mixed[(d + r) * VECTORS + c] = mixed[(d + r) * VECTORS + c] * shrink[c] + sum##r##c;
 
 #define DEFINE_MIX(NAME, N, R, ADD)                                                                                    \
-  static void NAME(run it, floats *mixed, const floats *shrink, const floats *weights, v_numbers v, ulong v_row) {     \
+  static void NAME(run it, floats *mixed, const floats *shrink, const floats *weights, v_numbers v, ulong v_row,       \
+                   __global const TYPE(IN2) * next, ulong next_row) {                                                  \
     mixed += it.first, shrink += it.first, weights += it.first;                                                        \
     for (int d = 0; d < VALUE_SIZE; d += R) {                                                                          \
       const floats *weight = weights + it.from * VECTORS;                                                              \
       v_numbers value = v + (ulong)it.from * v_row + d;                                                                \
       const int rest = VALUE_SIZE % R == 0 ? R - 1 : min(R, VALUE_SIZE - d) - 1;                                       \
+      if (N == VECTORS) {                                                                                              \
+        FETCH_SHARE(R)                                                                                                 \
+      }                                                                                                                \
       EACH_##R(POINT_AT_COLUMN)                                                                                        \
       PAIRS_##R(N, START_SUM)                                                                                          \
       for (int j = it.to - it.from; j > 0; j--, value += v_row, weight += VECTORS) {                                   \
@@ -191,10 +204,10 @@ DEFINE_STAGES(of_one, 1, 8)
 
 DEFINE_MIX(mix_of_one_carefully, 1, 8, ADD_IF_WEIGHT)
 
-static void mix_carefully(run it, floats *mixed, const floats *shrink, const floats *weights, v_numbers v,
-                          ulong v_row) {
+static void mix_carefully(run it, floats *mixed, const floats *shrink, const floats *weights, v_numbers v, ulong v_row,
+                          __global const TYPE(IN2) *next, ulong next_row) {
   for (int c = it.first; c < it.first + it.count; c++) {
     run one = {c, 1, it.from, it.to};
-    mix_of_one_carefully(one, mixed, shrink, weights, v, v_row);
+    mix_of_one_carefully(one, mixed, shrink, weights, v, v_row, next, next_row);
   }
 }

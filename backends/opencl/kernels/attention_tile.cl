@@ -1,6 +1,12 @@
-/* Blocks of K and V as f32, for attention on CPUs. */
+/* Blocks of K and V, for attention on CPUs. */
 
-/* Copies `rows` rows of `width` elements to f32 rows of `pitch`, filled up with 0. */
+/* Asks for `count` elements from a place on.  While one block is worked on little is read: the rows of the next one are
+ * fetched meanwhile.  After the last block comes the next head, as a rule; asking for memory that is not there does
+ * nothing. */
+#define FETCH_ALL(role, pointer, count)                                                                                \
+  for (ulong x = 0; x < (count); x += 64 / sizeof(TYPE(role))) FETCH((pointer) + x);
+
+/* Copies `rows` rows of `width` elements of any type to f32 rows of `pitch`, filled up with 0. */
 #define DEFINE_COPY_TILE(NAME, role)                                                                                   \
   static void NAME(float *tile, int pitch, __global const TYPE(role) * from, ulong first, ulong stride, ulong column,  \
                    int rows, int width) {                                                                              \
