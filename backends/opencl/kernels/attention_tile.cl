@@ -1,8 +1,7 @@
 /* Blocks of K and V, for attention on CPUs. */
 
 /* Asks for `count` elements from a place on.  While one block is worked on little is read: the rows of the next one are
- * fetched meanwhile.  After the last block comes the next head, as a rule; asking for memory that is not there does
- * nothing. */
+ * fetched meanwhile.  Asking for memory that is not there does nothing. */
 #define FETCH_ALL(role, pointer, count)                                                                                \
   for (ulong x = 0; x < (count); x += 64 / sizeof(TYPE(role))) FETCH((pointer) + x);
 

@@ -93,6 +93,7 @@ static bool all_finite(const floats *vectors, int count) {
       for (ulong i = 0; i < left; i++) STORE(role, ((const float *)&values)[i], pointer, index + i);                   \
   }
 
-/* Reading by itself the hardware runs ahead of; where arithmetic comes between, or writing, which reads lines first, it
- * does not.  So rows ask for their next one (FETCH), its first elements at least, runs for what is AHEAD. */
+/* Where nothing is done but reading, the hardware reads ahead by itself; where arithmetic comes between, or writing,
+ * which reads lines first, it does not get far enough.  So rows ask for the next one (FETCH), for its first NEAR elements
+ * at least, and runs for what comes AHEAD elements later. */
 enum { NEAR = 16384, AHEAD = 1024 };
