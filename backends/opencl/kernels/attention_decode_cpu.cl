@@ -8,8 +8,8 @@
  *     weights   e^(score - max), a running maximum and sum per row (as in attention_flash_cpu.cl)
  *     mix       4 vectors of columns at a time
  *
- * While a row of K or V is read, its counterpart in the next block is fetched; after the last block comes the next head,
- * as a rule.
+ * While a row of K or V is read, its counterpart in the next block is fetched; after the last block comes the next
+ * head, as a rule.
  *
  * Where heads are too few to keep all cores busy, the keys are split, each split leaves its maximum, sum and mix in
  * `parts`, and attention_join puts them together in order.

@@ -88,21 +88,21 @@
 #define load_I64(p, i)             convert_float((p)[i])
 #define load_BOOL(p, i)            ((p)[i] != 0 ? 1.0f : 0.0f)
 
-/* Four, eight or sixteen elements of 16 bits wherever they lie.  PoCL's vload_half and vstore_half take addresses for
- * multiples of the vector's size, and its vstore goes element by element. */
-#define DEFINE_BITS(n)                                                                                                 \
+/* Defines load_NAME() and store_NAME(): vectors of elements wherever they lie.  PoCL's vload_half and vstore_half take
+ * addresses for multiples of the vector's size, and its vstore goes element by element for 8 or 16 bits. */
+#define DEFINE_ANYWHERE(NAME, vector, element)                                                                         \
   typedef struct __attribute__((packed)) {                                                                             \
-    ushort##n bits;                                                                                                    \
-  } bits_anywhere_##n;                                                                                                 \
-  static ushort##n load_bits_##n(__global const ushort *from) {                                                        \
-    return ((__global const bits_anywhere_##n *)from)->bits;                                                           \
+    vector bits;                                                                                                       \
+  } anywhere_##NAME;                                                                                                   \
+  static vector load_##NAME(__global const element *from) {                                                            \
+    return ((__global const anywhere_##NAME *)from)->bits;                                                             \
   }                                                                                                                    \
-  static void store_bits_##n(ushort##n bits, __global ushort *to) {                                                    \
-    ((__global bits_anywhere_##n *)to)->bits = bits;                                                                   \
+  static void store_##NAME(vector bits, __global element *to) {                                                        \
+    ((__global anywhere_##NAME *)to)->bits = bits;                                                                     \
   }
-DEFINE_BITS(4)
-DEFINE_BITS(8)
-DEFINE_BITS(16)
+DEFINE_ANYWHERE(bits_4, ushort4, ushort)
+DEFINE_ANYWHERE(bits_8, ushort8, ushort)
+DEFINE_ANYWHERE(bits_16, ushort16, ushort)
 
 static float4 floats_of_4(__global const half *halves) {
   ushort4 bits = load_bits_4((__global const ushort *)halves);

@@ -16,10 +16,7 @@ __kernel void copy(__global const BITS(IN0) * x, ulong x_first, __global BITS(IN
  * lines. Heads of 64 that are taken apart go six times as fast as one by one. */
 #define PIECE 1024
 
-/* Vectors that lie anywhere: PoCL's vstore goes element by element where they are of 8 or 16 bits. */
-typedef struct __attribute__((packed)) {
-  WIDE_(BITS(IN0), 16) bits;
-} sixteen;
+DEFINE_ANYWHERE(sixteen, WIDE_(BITS(IN0), 16), BITS(IN0))
 
 __kernel void copy_runs(__global const BITS(IN0) * x, ulong x_first, __global BITS(IN0) * y, ulong y_first,
                         __global const long *x_axes, ulong x_axes_first, int x_rank, ulong x_start,
@@ -29,6 +26,6 @@ __kernel void copy_runs(__global const BITS(IN0) * x, ulong x_first, __global BI
   if (run >= runs) return;
   x += x_first + x_start + offset_of(x_axes + x_axes_first, x_rank, 0, run * length);
   y += y_first + y_start + offset_of(y_axes + y_axes_first, y_rank, 0, run * length);
-  for (; at + 16 <= end; at += 16) *(__global sixteen *)(y + at) = *(__global const sixteen *)(x + at);
+  for (; at + 16 <= end; at += 16) store_sixteen(load_sixteen(x + at), y + at);
   for (; at < end; at++) y[at] = x[at];
 }

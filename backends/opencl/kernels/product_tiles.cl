@@ -14,9 +14,10 @@
  * A work-group takes GROUP_TILES tiles, one below the other, and goes along k in blocks: BLOCK steps of b stay in
  * the second-level cache while all its tiles pass over them (Goto and van de Geijn, "Anatomy of high-performance matrix
  * multiplication", 2008, keep a block of a instead).  Between blocks the sums wait in local memory; so they are sums of
- * sums, whose error grows with BLOCK + depth / BLOCK instead of the depth.  A shorter BLOCK costs time: its sums are kept
- * and added more often (256 steps: 2 % slower, 128: 4).  While a tile is worked on, the rows of the next one and its share
- * of the next block of b are fetched from memory; a tile alone that has to convert b fetches what it will read soon. */
+ * sums, whose error grows with BLOCK + depth / BLOCK instead of the depth.  A shorter BLOCK costs time: sums are kept
+ * and added more often (256 steps: 2 % slower, 128: 4).  While a tile is worked on, the rows of the next one and its
+ * share of the next block of b are fetched from memory; a tile alone that has to convert b fetches what it will read
+ * soon. */
 
 /* `shape`: these, then the axes of the batch with the strides of a, b, y and the residual. */
 enum {

@@ -94,6 +94,6 @@ static bool all_finite(const floats *vectors, int count) {
   }
 
 /* Where nothing is done but reading, the hardware reads ahead by itself; where arithmetic comes between, or writing,
- * which reads lines first, it does not get far enough.  So rows ask for the next one (FETCH), for its first NEAR elements
- * at least, and runs for what comes AHEAD elements later. */
+ * which reads lines first, it does not get far enough.  So rows ask for the next one (FETCH), for its first NEAR
+ * elements at least, and runs for what comes AHEAD elements later. */
 enum { NEAR = 16384, AHEAD = 1024 };
